@@ -1,0 +1,1 @@
+"""The log and what follows from it. Needs msgspec, nothing else."""

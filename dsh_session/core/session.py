@@ -1,0 +1,512 @@
+"""Session: an append-only log, and what follows from it."""
+
+import sys
+from collections.abc import Callable, Iterable
+from threading import RLock
+from time import time_ns
+from types import FrameType
+from typing import Any, Literal, NamedTuple, overload
+
+import msgspec
+
+from dsh_session.core import display, payloads
+from dsh_session.core.admission import admit_wire, check_legacy_reason, check_legacy_type, check_route, surface_mark
+from dsh_session.core.errors import AppendError, PayloadError, SeedError, SessionError
+from dsh_session.core.event import Replace, SessionEvent
+from dsh_session.core.frozen import FrozenDict
+from dsh_session.core.header import SESSION_FORMAT_VERSION, SessionHeader
+from dsh_session.core.lossless import MAX_RECORDED_INTEGER, MAX_SAFE_INTEGER, encode, snapshot_json_value
+from dsh_session.core.messages import History, check_projectable, derive_event_message
+from dsh_session.core.request import canonical_header
+from dsh_session.core.shapes import name_of
+from dsh_session.core.surface import UNSET, Links, Plan, SessionSurface, is_seq, surface_parts
+from dsh_session.core.view import FixedView
+from dsh_session.core.vocabulary import SURFACE_TYPES, VOCABULARY, EventType
+
+Clock = Callable[[], float]
+"""Gives epoch milliseconds."""
+
+SurfaceOp = Literal["append"] | Replace | dict[str, Any]
+"""How a message enters the surface: at the tail, or in the place of a range."""
+
+
+class Finding(NamedTuple):
+    """Something that a load had to say about a log that it could read.
+
+    Attributes:
+        code: What kind of thing, such as ``"TORN_TAIL"``.
+        message: What was found, and what was done about it.
+        line: The 1-based line it begins at, or None for the whole file.
+        offset: The byte offset of that line, or None.
+    """
+
+    code: str
+    message: str
+    line: int | None = None
+    offset: int | None = None
+
+
+class Session:
+    """An append-only log of typed events, its surface, and the derived history.
+
+    The log is the only truth (the seeds' "Class: Session"). Everything else is derived from it:
+    `surface` is the linked list of message-producing events, `derive_messages` what the model
+    sees. All methods may be called from any thread.
+
+    Attributes:
+        id: The session's id.
+        header: Its `SessionHeader`.
+        surface: Its `SessionSurface`, live.
+        findings: What the load had to say, for a session that was loaded; else empty.
+
+    Example:
+        >>> session = Session("s", clock=lambda: 1000)
+        >>> event = session.append(
+        ...     "user/message",
+        ...     {"content": [{"type": "text", "text": "hello"}], "source": {"kind": "user"}},
+        ...     surface_op="append",
+        ... )
+        >>> event.seq, session.surface.nodes, session.derive_messages()
+        (0, (0,), [{'role': 'user', 'content': [{'type': 'text', 'text': 'hello'}]}])
+    """
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 (the field's name)
+        seed: Iterable[SessionEvent | dict[str, Any]] | None = None,
+        header: SessionHeader | dict[str, Any] | None = None,
+        *,
+        clock: Clock | None = None,
+        check_payloads: bool = True,
+    ) -> None:
+        """Start a log, from a seed if there is one.
+
+        Args:
+            id: The session's id.
+            seed: Events or wire dicts to start from, checked one by one to what replay needs.
+            header: Creation metadata in wire form; made up from id and clock when absent.
+            clock: Gives epoch milliseconds; the system's clock by default.
+            check_payloads: Whether `append` checks payloads against their declared shapes.
+
+        Raises:
+            SessionError: What is wrong with the seed (`index` says where) or the header.
+        """
+        if type(id) is not str:
+            raise TypeError(f"a session id must be a str, not {type(id).__name__}")
+        self.id = id
+        self.findings: list[Finding] = []
+        self._clock = clock
+        self._check_payloads = check_payloads
+        self._lock = RLock()
+        self._log: list[SessionEvent] = []
+        self._view = FixedView(self._log, 0)
+        self._links = Links()
+        self._redo: tuple[Plan, SessionEvent] | None = None
+        self._history = History(self._log, self._links)
+        self._request: tuple[int, FrozenDict | None] = (0, None)
+        self._appending = False
+        self._header_line: bytes | None = None
+        self.surface = SessionSurface(self._up_to_date_links)
+        if seed is not None:
+            self._take_seed(seed)
+        self.header = self._header_from(header)
+
+    def _header_from(self, header: SessionHeader | dict[str, Any] | None) -> SessionHeader:
+        if isinstance(header, SessionHeader):
+            header = header.to_dict()
+        if header is None:
+            now = time_ns() // 1_000_000 if self._clock is None else self._clock()
+            header = {"version": SESSION_FORMAT_VERSION, "id": self.id, "createdAt": now}
+        return SessionHeader(header, id=self.id)
+
+    def _take_seed(self, seed: Iterable[SessionEvent | dict[str, Any]]) -> None:
+        for index, item in enumerate(seed):
+            try:
+                self._log.append(self._seeded(item, index))
+            except SessionError as error:
+                raise error.at(index=index, where=f"seed event {index}") from None
+
+    def _seeded(self, item: SessionEvent | dict[str, Any], index: int) -> SessionEvent:
+        if not isinstance(item, SessionEvent):
+            wire = snapshot_json_value(item, what="event", largest=MAX_RECORDED_INTEGER)
+            return admit_wire(wire, encode(wire), index, self._links)
+        # An event was accepted once: its text is shared, and only its place is checked again.
+        kind, seq, op, sources = surface_parts(item)
+        if kind in ("request/header", "assistant/message"):
+            check_route(kind, item.data)
+        if seq != index:
+            raise SeedError("SEED_NOT_CONTIGUOUS", f"$.seq is {seq} where {index} comes next")
+        plan = self._links.plan(index, kind, op, sources)
+        if plan is not None:
+            self._links.apply(plan)
+        return item
+
+    def _adopt(self, header: SessionHeader, line: bytes, findings: list[Finding]) -> None:
+        """Take over what a loader read beside the events."""
+        self.header = header
+        self._header_line = line
+        self.findings = findings
+
+    # Appending.
+
+    @overload
+    def append(
+        self,
+        type: Literal["turn/start"],
+        data: payloads.TurnStart,
+        *,
+        surface_op: None = None,
+        source_event_seqs: None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["turn/end"],
+        data: payloads.TurnEnd,
+        *,
+        surface_op: None = None,
+        source_event_seqs: None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["step/start", "step/end"],
+        data: payloads.StepBoundary,
+        *,
+        surface_op: None = None,
+        source_event_seqs: None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["prompt/blocked"],
+        data: payloads.PromptBlocked,
+        *,
+        surface_op: None = None,
+        source_event_seqs: None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["assistant/chunk"],
+        data: payloads.AssistantChunk,
+        *,
+        surface_op: None = None,
+        source_event_seqs: None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["tool/call"],
+        data: payloads.ToolCall,
+        *,
+        surface_op: None = None,
+        source_event_seqs: None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["todo/write"],
+        data: payloads.TodoWrite,
+        *,
+        surface_op: None = None,
+        source_event_seqs: None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["request/header"],
+        data: payloads.RequestHeader,
+        *,
+        surface_op: None = None,
+        source_event_seqs: None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self, type: EventType, data: Any, *, surface_op: None = None, source_event_seqs: None = None
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["user/message"],
+        data: payloads.UserMessage,
+        *,
+        surface_op: SurfaceOp,
+        source_event_seqs: list[int] | None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["context/message"],
+        data: payloads.ContextMessage,
+        *,
+        surface_op: SurfaceOp,
+        source_event_seqs: list[int] | None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["steering/message"],
+        data: payloads.SteeringMessage,
+        *,
+        surface_op: SurfaceOp,
+        source_event_seqs: list[int] | None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["assistant/message"],
+        data: payloads.AssistantMessage,
+        *,
+        surface_op: SurfaceOp,
+        source_event_seqs: list[int] | None = None,
+    ) -> SessionEvent: ...
+    @overload
+    def append(
+        self,
+        type: Literal["tool/result"],
+        data: payloads.ToolResult,
+        *,
+        surface_op: SurfaceOp,
+        source_event_seqs: list[int] | None = None,
+    ) -> SessionEvent: ...
+    def append(
+        self,
+        type: str,  # noqa: A002 (the field's name)
+        data: Any,
+        *,
+        surface_op: Any = None,
+        source_event_seqs: Any = None,
+    ) -> SessionEvent:
+        """Add one event to the log, or refuse and change nothing.
+
+        Args:
+            type: The event's wire type.
+            data: Its payload, a JSON value of the type's shape; it is copied.
+            surface_op: For the five message types: ``"append"`` or ``Replace(start, end)``.
+            source_event_seqs: For message types: the seqs this event comes from. For an
+                assistant message ``[]`` says that its stream was empty; None says nothing.
+
+        Returns:
+            The logged event.
+
+        Raises:
+            SessionError: What is wrong, by code: ``NOT_JSON``, ``LEGACY_HEADER``,
+                ``NOT_JSON_METADATA``, ``APPEND_REENTERED``, ``BAD_CLOCK``, a surface rule,
+                ``PAYLOAD_INVALID`` or ``MISSING_ROUTE``, in this order.
+        """
+        try:
+            payload = _COPIERS[type](data) if type.__class__ is str else None
+        except Exception:  # noqa: BLE001 (whatever it was, the complete check below explains it)
+            payload = None
+        quick = payload is not None
+        if not quick:
+            payload = snapshot_json_value(data, what=f"data of {type!r}")
+            if type.__class__ is not str:
+                raise SeedError("SEED_ENVELOPE", f"an event type must be a string, not {name_of(type)}")
+            check_legacy_type(type)
+            check_legacy_reason(type, payload)
+        op: Any = UNSET
+        if surface_op is not None:
+            is_append = surface_op.__class__ is str and surface_op == "append"
+            op = "append" if is_append else _metadata(surface_op, "surface_op")
+        sources: Any = UNSET
+        if source_event_seqs is not None:
+            sources = _sources_from(source_event_seqs)
+        with self._lock:
+            # The flag alone may be left over from an append that was interrupted or refused.
+            if self._appending and _is_on_the_stack(self):
+                raise AppendError(
+                    "APPEND_REENTERED",
+                    f"session {self.id!r} is in the middle of an append; append again when it is over",
+                )
+            self._appending = True
+            event = self._commit(type, payload, op, sources, quick=quick)
+            self._appending = False
+            return event
+
+    def _commit(self, kind: str, payload: Any, op: Any, sources: Any, *, quick: bool) -> SessionEvent:
+        if self._redo is not None:
+            self._heal()
+        log, links = self._log, self._links
+        seq = len(log)
+        clock = self._clock
+        now: Any = time_ns() // 1_000_000 if clock is None else clock()
+        if now.__class__ is not int or not 0 <= now <= MAX_SAFE_INTEGER:
+            now = _time_from(now)
+        is_bare = op is UNSET and sources is UNSET and kind not in SURFACE_TYPES
+        plan = None if is_bare else links.plan(seq, kind, op, sources)
+        if not quick:
+            self._check_slowly(kind, payload, plan is not None)
+        if self._check_payloads and kind in ("assistant/message", "request/header"):
+            check_route(kind, payload)
+        if plan is None:
+            event = SessionEvent(kind, seq, now, encode(_LogOnly(kind, seq, now, payload)))
+            log.append(event)
+            return event
+        mark = surface_mark(op)
+        event = SessionEvent(kind, seq, now, encode(_Message(kind, seq, now, payload, sources, mark)), mark)
+        # The log's growth is the commit. What an interruption leaves undone after it is redone from here.
+        self._redo = (plan, event)
+        log.append(event)
+        links.apply(plan)
+        self._redo = None
+        return event
+
+    def _check_slowly(self, kind: str, payload: Any, is_message: bool) -> None:  # noqa: FBT001 (private)
+        if self._check_payloads:
+            shape = VOCABULARY.shape(kind)
+            fault = shape.fault(payload) if shape is not None else None
+            if fault is not None:
+                path, message = fault
+                raise PayloadError(
+                    "PAYLOAD_INVALID", f"seq {len(self._log)}: $.{path} of {kind!r} {message}".replace("$..", "$.")
+                )
+        if is_message:
+            check_projectable(kind, payload, f"seq {len(self._log)}")
+
+    def _heal(self) -> None:
+        """Finish what an interrupted append left undone."""
+        with self._lock:
+            if self._redo is None:
+                return
+            plan, event = self._redo
+            seq = plan[0]
+            if self._links.ends[4] <= seq < len(self._log) and self._log[seq] is event:
+                self._links.apply(plan)
+            self._redo = None
+
+    def _up_to_date_links(self) -> Links:
+        if self._redo is not None:
+            self._heal()
+        return self._links
+
+    # Reading.
+
+    @property
+    def events(self) -> FixedView[SessionEvent]:
+        """The log as an immutable sequence that a later append does not grow; O(1) to get."""
+        view = self._view
+        if len(view) != len(self._log):
+            view = self._view = FixedView(self._log, len(self._log))
+        return view
+
+    @property
+    def seq(self) -> int:
+        """The number of events, which is the next event's seq."""
+        return len(self._log)
+
+    def derive_messages(self) -> list[FrozenDict]:
+        """Give the messages that the model sees, as a fresh list of shared, frozen messages.
+
+        See the seeds' "Derived history". Each node is projected once.
+        """
+        with self._lock:
+            self._up_to_date_links()
+            return self._history.messages().copy()
+
+    @property
+    def messages(self) -> FixedView[FrozenDict]:
+        """The messages that the model sees now, as an immutable sequence; no copy is made."""
+        with self._lock:
+            self._up_to_date_links()
+            return self._history.view()
+
+    @staticmethod
+    def derive_event_message(event: SessionEvent | dict[str, Any]) -> FrozenDict | None:
+        """Project one event; see `dsh_session.derive_event_message`."""
+        return derive_event_message(event)
+
+    def request_header(self) -> FrozenDict | None:
+        """Give the request header in force in normal form, or None before the first.
+
+        Raises:
+            PayloadError: ``PAYLOAD_INVALID`` when the latest ``request/header`` holds none, which
+                takes an append with payload checks off.
+        """
+        with self._lock:
+            seen, header = self._request
+            length = len(self._log)
+            for at in range(length - 1, seen - 1, -1):
+                event = self._log[at]
+                if event.type == "request/header":
+                    header = canonical_header(event.data.get("header") if isinstance(event.data, dict) else event.data)
+                    break
+            self._request = (length, header)
+            return header
+
+    def to_jsonl(self) -> bytes:
+        """Give the whole log as it stands in a file: the header line, then a line per event.
+
+        A log that was loaded from bytes gives the same bytes back.
+        """
+        header = self._header_line or encode({"type": "session", **self.header.to_dict()})
+        return b"\n".join([header, *[event._line for event in self._log], b""])
+
+    def __repr__(self) -> str:
+        """Name id, events and nodes."""
+        return f"<Session {self.id!r} {self.seq} events, {len(self.surface)} nodes>"
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
+
+
+def _is_on_the_stack(session: Session) -> bool:
+    """Tell whether this thread is inside an append to the session: the clock or a listener called back."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is _COMMIT and frame.f_locals.get("self") is session:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_COPIERS = VOCABULARY.copiers
+_INTS = {int}
+_COMMIT = Session._commit.__code__
+
+
+def _metadata(value: Any, what: str) -> Any:
+    return snapshot_json_value(value, code="NOT_JSON_METADATA", what=what)
+
+
+def _sources_from(value: Any) -> Any:
+    if value.__class__ is list:
+        copied = value.copy()
+        if _INTS.issuperset(map(type, copied)) and (
+            not copied or (max(copied) <= MAX_SAFE_INTEGER and min(copied) >= 0)
+        ):
+            return copied
+    copied = _metadata(value, "source_event_seqs")
+    # An integral float is the integer; what is no list is the surface rules' business.
+    return (
+        [int(item) if type(item) is float and item.is_integer() else item for item in copied]
+        if isinstance(copied, list)
+        else copied
+    )
+
+
+class _LogOnly(msgspec.Struct, gc=False):
+    """The envelope of a log-only event, in the order in which it is written."""
+
+    type: str
+    seq: int
+    time: int
+    data: Any
+
+
+class _Message(msgspec.Struct, gc=False):
+    """The envelope of a message event, in the order in which it is written."""
+
+    type: str
+    seq: int
+    time: int
+    data: Any
+    sourceEventSeqs: Any  # noqa: N815 (a wire name)
+    surfaceOp: Any  # noqa: N815 (a wire name)
+
+
+def _time_from(now: Any) -> int:
+    if not is_seq(now):
+        raise AppendError("BAD_CLOCK", f"the clock gave {name_of(now)}, not a non-negative integer of milliseconds")
+    return int(now)
