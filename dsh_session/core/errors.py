@@ -10,10 +10,18 @@
     ├── SeedError                SEED_*, MISSING_ROUTE, LEGACY_HEADER
     ├── HeaderError              HEADER_*
     ├── LogFileError             JSONL_*
+    ├── PersistenceError         SESSION_STORED, SESSION_NOT_STORED, SESSION_AMBIGUOUS, …
+    │   └── SessionLockedError   SESSION_LOCKED
     ├── VocabularyError          VOCABULARY_CONFLICT
     ├── AppendError              APPEND_REENTERED, BAD_CLOCK
+    ├── ContextError             CONTEXT_CLOSED, CONTEXT_ASYNC, UNKNOWN_EVENT
+    ├── StoreError               SESSION_EXISTS, ALREADY_ATTACHED, ALREADY_ANNOUNCED, NOT_LIVE
+    ├── SessionForkError         SESSION_ALREADY_EXISTS, SESSION_NOT_FOUND, SESSION_NOT_LIVE,
+    │                            INVALID_BOUNDARY, OPEN_TURN
     ├── InvariantError           INVARIANT
-    └── RecordError              RECORD_*
+    ├── RecordError              RECORD_*
+    ├── PairingError             PAIRING_ORPHAN_RESULT, PAIRING_SEQ_NOT_FOUND
+    └── CompactionError          COMPACTION_*, REGION_*, SUMMARY_*
 
 Catch a class for a kind of fault, read ``error.code`` for the exact rule.
 """
@@ -112,6 +120,44 @@ class LogFileError(SessionError):
     """A log file that cannot be read (``JSONL_*``)."""
 
 
+class PersistenceError(SessionError):
+    """A stored session that cannot be made, found or continued.
+
+    ``SESSION_STORED``
+        Another log is stored under the id.
+    ``SESSION_NOT_STORED``, ``SESSION_AMBIGUOUS``
+        No log, or more than one, is stored under the id.
+    ``LOG_CHANGED``
+        Somebody else changed, moved or deleted a log while it was being written.
+    ``APPEND_GAP``
+        The events to store do not go on where the stored log ends.
+    ``EMPTY_SEGMENT``, ``OUTSIDE_ROOT``
+        An id that has no file name; a symbolic link that leads out of the root.
+    ``COMPRESSED_LOG``
+        A compressed log cannot be continued, or the library that reads it is missing.
+    ``NOT_A_DATABASE``, ``SCHEMA_NEWER``
+        A file that is no database of sessions, or one of a later version of this package.
+    ``NO_PERSISTENCE``
+        Nothing that stores sessions is plugged into the context.
+    """
+
+
+class SessionLockedError(PersistenceError):
+    """A session that somebody else is writing (``SESSION_LOCKED``).
+
+    Attributes:
+        pid: The process that holds the lock; None where it could not be learnt.
+    """
+
+    def __init__(self, code: str, message: str, *, pid: int | None = None, **place: Any) -> None:
+        """Take what `SessionError` takes, and the holder's process id."""
+        super().__init__(code, message, **place)
+        self.pid = pid
+
+    def _parts(self) -> dict[str, Any]:
+        return super()._parts() | {"pid": self.pid}
+
+
 class VocabularyError(SessionError):
     """Two plugins that claim one name with different shapes (``VOCABULARY_CONFLICT``)."""
 
@@ -155,3 +201,23 @@ class InvariantError(SessionError):
 
 class RecordError(SessionError):
     """A `dsh_session.Recorder` that was used at the wrong moment (``RECORD_*``)."""
+
+
+class PairingError(SessionError):
+    """A question about tool calls and results that the surface does not answer (``PAIRING_*``)."""
+
+
+class CompactionError(SessionError):
+    """A compaction that cannot be begun or finished, or a summary that cannot be had; the surface is as before."""
+
+
+class ContextError(SessionError):
+    """A context used where it cannot be: closed, or with a coroutine and no loop to run it."""
+
+
+class StoreError(SessionError):
+    """A session that cannot enter a store or be announced there, or is not live in it."""
+
+
+class SessionForkError(SessionError):
+    """A fork that is not possible."""

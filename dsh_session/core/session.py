@@ -1,11 +1,9 @@
 """Session: an append-only log, and what follows from it."""
 
-import sys
 from collections.abc import Callable, Iterable
 from threading import RLock
 from time import time_ns
-from types import FrameType
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, Protocol, overload
 
 import msgspec
 
@@ -19,6 +17,7 @@ from dsh_session.core.lossless import MAX_RECORDED_INTEGER, MAX_SAFE_INTEGER, en
 from dsh_session.core.messages import History, check_projectable, derive_event_message
 from dsh_session.core.request import canonical_header
 from dsh_session.core.shapes import name_of
+from dsh_session.core.stack import is_running_here
 from dsh_session.core.surface import UNSET, Links, Plan, SessionSurface, is_seq, surface_parts
 from dsh_session.core.view import FixedView
 from dsh_session.core.vocabulary import SURFACE_TYPES, VOCABULARY, EventType
@@ -26,8 +25,27 @@ from dsh_session.core.vocabulary import SURFACE_TYPES, VOCABULARY, EventType
 Clock = Callable[[], float]
 """Gives epoch milliseconds."""
 
+
+def read_clock(clock: Clock | None) -> float:
+    """Read a clock, the system's if there is none; epoch milliseconds."""
+    return time_ns() // 1_000_000 if clock is None else clock()
+
+
 SurfaceOp = Literal["append"] | Replace | dict[str, Any]
 """How a message enters the surface: at the tail, or in the place of a range."""
+
+
+class Link(Protocol):
+    """What a store ties a session to itself with."""
+
+    def commit(self, event: SessionEvent, plan: Plan | None) -> None:
+        """Write an accepted event and publish it, or refuse it by raising."""
+
+    def settle(self) -> None:
+        """Do what had to wait for the append to be over."""
+
+    def before_step(self) -> None:
+        """Say that a step is about to begin; no append is under way."""
 
 
 class Finding(NamedTuple):
@@ -97,7 +115,12 @@ class Session:
         self.findings: list[Finding] = []
         self._clock = clock
         self._check_payloads = check_payloads
-        self._lock = RLock()
+        # One append at a time, its publication included; and, held for moments only and never while
+        # anybody else's code runs, the derived state. Readers do not wait for listeners.
+        self._append_lock = RLock()
+        self._state_lock = RLock()
+        self._link: Link | None = None
+        self._unseedable: tuple[SessionEvent, SessionError] | None = None
         self._log: list[SessionEvent] = []
         self._view = FixedView(self._log, 0)
         self._links = Links()
@@ -106,7 +129,7 @@ class Session:
         self._request: tuple[int, FrozenDict | None] = (0, None)
         self._appending = False
         self._header_line: bytes | None = None
-        self.surface = SessionSurface(self._up_to_date_links)
+        self.surface = SessionSurface(self._up_to_date_links, self._state_lock)
         if seed is not None:
             self._take_seed(seed)
         self.header = self._header_from(header)
@@ -115,8 +138,7 @@ class Session:
         if isinstance(header, SessionHeader):
             header = header.to_dict()
         if header is None:
-            now = time_ns() // 1_000_000 if self._clock is None else self._clock()
-            header = {"version": SESSION_FORMAT_VERSION, "id": self.id, "createdAt": now}
+            header = {"version": SESSION_FORMAT_VERSION, "id": self.id, "createdAt": read_clock(self._clock)}
         return SessionHeader(header, id=self.id)
 
     def _take_seed(self, seed: Iterable[SessionEvent | dict[str, Any]]) -> None:
@@ -146,6 +168,21 @@ class Session:
         self.header = header
         self._header_line = line
         self.findings = findings
+
+    def _forked(self, child: "Session", boundary: int) -> None:
+        """Hand the events up to a boundary, inclusive, to an empty child; a pointer each."""
+        with self._state_lock:
+            self._up_to_date_links()
+            child._log.extend(self._log[: boundary + 1])
+            if boundary + 1 == len(self._log):
+                links = self._links.copy()
+            else:
+                links = Links()
+                for event in child._log:
+                    if event.surface_op is not None:
+                        links.apply(links.replayed(event.seq, event.surface_op))
+        child._links = links
+        child._history = History(child._log, links)
 
     # Appending.
 
@@ -313,17 +350,30 @@ class Session:
         sources: Any = UNSET
         if source_event_seqs is not None:
             sources = _sources_from(source_event_seqs)
-        with self._lock:
-            # The flag alone may be left over from an append that was interrupted or refused.
-            if self._appending and _is_on_the_stack(self):
-                raise AppendError(
-                    "APPEND_REENTERED",
-                    f"session {self.id!r} is in the middle of an append; append again when it is over",
-                )
-            self._appending = True
-            event = self._commit(type, payload, op, sources, quick=quick)
-            self._appending = False
-            return event
+        if type == "step/start":
+            self._announce_step()
+        try:
+            with self._append_lock:
+                # The flag alone may be left over from an append that was interrupted or refused.
+                if self._appending and is_running_here(APPENDING, self):
+                    raise AppendError(
+                        "APPEND_REENTERED",
+                        f"session {self.id!r} is in the middle of an append; append again when it is over",
+                    )
+                self._appending = True
+                event = self._commit(type, payload, op, sources, quick=quick)
+                self._appending = False
+                return event
+        finally:
+            link = self._link
+            if link is not None:
+                link.settle()
+
+    def _announce_step(self) -> None:
+        """Let those who listen to ``session/pre-step`` append what belongs before the step."""
+        link = self._link
+        if link is not None and not (self._appending and is_running_here(APPENDING, self)):
+            link.before_step()
 
     def _commit(self, kind: str, payload: Any, op: Any, sources: Any, *, quick: bool) -> SessionEvent:
         if self._redo is not None:
@@ -338,20 +388,55 @@ class Session:
         plan = None if is_bare else links.plan(seq, kind, op, sources)
         if not quick:
             self._check_slowly(kind, payload, plan is not None)
-        if self._check_payloads and kind in ("assistant/message", "request/header"):
-            check_route(kind, payload)
+        unseedable = None
+        if kind in ("assistant/message", "request/header"):
+            unseedable = self._check_route(kind, payload, seq)
         if plan is None:
             event = SessionEvent(kind, seq, now, encode(_LogOnly(kind, seq, now, payload)))
+        else:
+            mark = surface_mark(op)
+            event = SessionEvent(kind, seq, now, encode(_Message(kind, seq, now, payload, sources, mark)), mark)
+        if unseedable is not None and self._seed_fault() is None:
+            self._unseedable = (event, unseedable)
+        link = self._link
+        if link is not None:
+            link.commit(event, plan)
+        elif plan is None:
             log.append(event)
-            return event
-        mark = surface_mark(op)
-        event = SessionEvent(kind, seq, now, encode(_Message(kind, seq, now, payload, sources, mark)), mark)
-        # The log's growth is the commit. What an interruption leaves undone after it is redone from here.
-        self._redo = (plan, event)
-        log.append(event)
-        links.apply(plan)
-        self._redo = None
+        else:
+            self._write(event, plan)
         return event
+
+    def _write(self, event: SessionEvent, plan: Plan | None) -> None:
+        """Let an accepted event into the log: its growth is the commit."""
+        if plan is None:
+            self._log.append(event)
+            return
+        with self._state_lock:
+            # What an interruption leaves undone after the commit is redone from here.
+            self._redo = (plan, event)
+            self._log.append(event)
+            self._links.apply(plan)
+            self._redo = None
+
+    def _seed_fault(self) -> SessionError | None:
+        """Give why the log could not be a seed, with the index of the first event to blame."""
+        if self._unseedable is None:
+            return None
+        event, error = self._unseedable
+        # It was noted before the commit, which may have been refused.
+        there = event.seq < len(self._log) and self._log[event.seq] is event
+        return error if there else None
+
+    def _check_route(self, kind: str, payload: Any, seq: int) -> SessionError | None:
+        """Refuse an event without a route; with payload checks off, give what a seed would say."""
+        try:
+            check_route(kind, payload)
+        except SeedError as error:
+            if self._check_payloads:
+                raise
+            return error.at(index=seq, where=f"seq {seq}")
+        return None
 
     def _check_slowly(self, kind: str, payload: Any, is_message: bool) -> None:  # noqa: FBT001 (private)
         if self._check_payloads:
@@ -367,7 +452,7 @@ class Session:
 
     def _heal(self) -> None:
         """Finish what an interrupted append left undone."""
-        with self._lock:
+        with self._state_lock:
             if self._redo is None:
                 return
             plan, event = self._redo
@@ -401,14 +486,14 @@ class Session:
 
         See the seeds' "Derived history". Each node is projected once.
         """
-        with self._lock:
+        with self._state_lock:
             self._up_to_date_links()
             return self._history.messages().copy()
 
     @property
     def messages(self) -> FixedView[FrozenDict]:
         """The messages that the model sees now, as an immutable sequence; no copy is made."""
-        with self._lock:
+        with self._state_lock:
             self._up_to_date_links()
             return self._history.view()
 
@@ -424,7 +509,7 @@ class Session:
             PayloadError: ``PAYLOAD_INVALID`` when the latest ``request/header`` holds none, which
                 takes an append with payload checks off.
         """
-        with self._lock:
+        with self._state_lock:
             seen, header = self._request
             length = len(self._log)
             for at in range(length - 1, seen - 1, -1):
@@ -451,19 +536,9 @@ class Session:
         return display.html(self)
 
 
-def _is_on_the_stack(session: Session) -> bool:
-    """Tell whether this thread is inside an append to the session: the clock or a listener called back."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code is _COMMIT and frame.f_locals.get("self") is session:
-            return True
-        frame = frame.f_back
-    return False
-
-
 _COPIERS = VOCABULARY.copiers
 _INTS = {int}
-_COMMIT = Session._commit.__code__
+APPENDING = Session._commit.__code__
 
 
 def _metadata(value: Any, what: str) -> Any:

@@ -19,7 +19,7 @@ import msgspec
 
 from dsh_session.core import display
 from dsh_session.core.errors import SurfaceError
-from dsh_session.core.event import SessionEvent
+from dsh_session.core.event import Replace, SessionEvent
 from dsh_session.core.lossless import MAX_SAFE_INTEGER
 from dsh_session.core.shapes import name_of
 from dsh_session.core.view import FixedView
@@ -166,6 +166,14 @@ class Links:
                 f"seq {seq}: a replacement cites every node it shadows; sourceEventSeqs lacks {_listed(named)}",
             )
         return seq, self._prev[start], next_[end], shadowed, first, last
+
+    def replayed(self, seq: int, op: "str | Replace") -> Plan:
+        """Give the plan of an event that was accepted at this very state before."""
+        if not isinstance(op, Replace):
+            return seq, self.ends[1], _NONE, None, seq, seq
+        start, end = op.start, op.end
+        shadowed = list(self._between(start, end))
+        return seq, self._prev[start], self._next[end], shadowed, self.rank(start), self.rank(end)
 
     def apply(self, plan: Plan) -> None:
         """Change the list as planned. Doing it again, after an interruption, changes nothing more."""
@@ -346,15 +354,17 @@ class SessionSurface:
         ((3, 2), SurfaceNode(seq=3, prev=None, next=2))
     """
 
-    __slots__ = ("__links",)
+    __slots__ = ("__links", "__lock")
 
-    def __init__(self, links: Any) -> None:
-        """Take a function that gives the up-to-date links."""
+    def __init__(self, links: Any, lock: Any) -> None:
+        """Take a function that gives the up-to-date links, and what guards them."""
         if hasattr(self, "_SessionSurface__links"):
             raise TypeError("the surface cannot be changed: it follows from the log")
         object.__setattr__(self, "_SessionSurface__links", links)
+        object.__setattr__(self, "_SessionSurface__lock", lock)
 
     __links: Any
+    __lock: Any
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: the surface changes by appending events alone."""
@@ -363,8 +373,9 @@ class SessionSurface:
     @property
     def nodes(self) -> FixedView[int]:
         """The seqs in model-visible order, as an immutable sequence of fixed length."""
-        order = self.__links().order()
-        return FixedView(order, len(order))
+        with self.__lock:
+            order = self.__links().order()
+            return FixedView(order, len(order))
 
     @property
     def replace_generation(self) -> int:
@@ -393,8 +404,9 @@ class SessionSurface:
         Raises:
             SurfaceError: ``RANGE_NOT_FOUND`` when it is not.
         """
-        node: SurfaceNode = self.__links().node(seq)
-        return node
+        with self.__lock:
+            node: SurfaceNode = self.__links().node(seq)
+            return node
 
     def __len__(self) -> int:
         """Give the number of nodes."""

@@ -4,6 +4,7 @@ import enum
 import itertools
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -454,8 +455,14 @@ def test_what_was_written_is_read_back() -> None:
 # --------------------------------------------------------------------------------------------------- many threads
 
 
+def _switching_clock() -> int:
+    """A clock in whose middle another thread gets its turn."""
+    time.sleep(0)
+    return 5
+
+
 def test_eight_threads_append_to_one_session() -> None:
-    log = session()
+    log = Session("s", clock=_switching_clock)
     log.append("user/message", payload("user/message", "start"), surface_op="append")
     each, workers = 200, 8
     returned: list[list[Any]] = [[] for _ in range(workers)]
@@ -512,13 +519,14 @@ def test_eight_threads_append_to_one_session() -> None:
 
 
 def test_threads_that_replace_the_same_node_take_turns() -> None:
-    log = session()
+    log = Session("s", clock=_switching_clock)
     log.append("user/message", payload("user/message"), surface_op="append")
     outcomes: list[str] = []
 
     def work() -> None:
         for _ in range(60):
             node = log.surface.nodes[0]
+            assert len(log.derive_messages()) == len(log.messages) == 1
             try:
                 log.append(
                     "user/message", payload("user/message"), surface_op=Replace(node, node), source_event_seqs=[node]

@@ -5,6 +5,7 @@ a stale cache hides where everything is read after every step.
 """
 
 import math
+from random import Random
 from typing import Any
 
 import pytest
@@ -78,14 +79,18 @@ class SurfaceMachine(RuleBasedStateMachine):
     def replace_a_range(self, data: st.DataObject, type_: str, more: bool, whole: bool) -> None:
         low = 0 if whole else data.draw(st.integers(0, len(self.nodes) - 1))
         high = len(self.nodes) - 1 if whole else data.draw(st.integers(low, min(low + 3, len(self.nodes) - 1)))
-        shadowed = self.nodes[low : high + 1]
-        cited = set(shadowed) | (set(data.draw(self._some_seqs())) if more else set())
-        sources = data.draw(st.permutations(sorted(cited)))
         body = data.draw(surface_payloads(type_))
-        op = (
-            Replace(shadowed[0], shadowed[-1]) if more else {"op": "replace", "start": shadowed[0], "end": shadowed[-1]}
-        )
-        seq = self._append(type_, body, surface_op=op, source_event_seqs=sources)
+        cited = set(self.nodes[low : high + 1]) | (set(data.draw(self._some_seqs())) if more else set())
+        self.replace(low, high, type_, body, sources=data.draw(st.permutations(sorted(cited))), as_object=more)
+
+    def replace(
+        self, low: int, high: int, type_: str, body: Any, *, sources: list[int] | None = None, as_object: bool = True
+    ) -> None:
+        """Replace the nodes at two positions and all between them, in both."""
+        shadowed = self.nodes[low : high + 1]
+        start, end = shadowed[0], shadowed[-1]
+        op = Replace(start, end) if as_object else {"op": "replace", "start": start, "end": end}
+        seq = self._append(type_, body, surface_op=op, source_event_seqs=shadowed if sources is None else sources)
         self.nodes[low : high + 1] = [seq]
         self.replacements.append({"seq": seq, "start": shadowed[0], "end": shadowed[-1], "shadowed": shadowed})
 
@@ -243,5 +248,33 @@ class SurfaceMachine(RuleBasedStateMachine):
             assert list(view) == items
 
 
-SurfaceMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=50)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_long_random_history_agrees_with_a_list_however_rarely_it_is_read(seed: int) -> None:
+    """Replacements between two readings in numbers that no shortcut is made for."""
+    random = Random(seed)
+    machine = SurfaceMachine()
+    machine.start(3)
+    until = 0
+    for step in range(1_200):
+        kind = random.random()
+        if kind < (0.45, 0.3, 0.15, 0.6)[seed] or not machine.nodes:
+            empty = kind < 0.05
+            type_ = "assistant/message" if empty else random.choice(SURFACE_TYPES)
+            data = {**payload(type_, str(step)), **({"content": []} if empty else {})}
+            machine._append(type_, data, surface_op="append")
+        elif kind < 0.95:
+            low = random.randrange(len(machine.nodes))
+            high = min(low + random.choice((0, 0, 1, 2, 5)), len(machine.nodes) - 1)
+            machine.replace(low, high, "user/message", payload("user/message", str(step)))
+        else:
+            machine._append("todo/write", payload("todo/write"))
+        if step == until:
+            reads = (machine.read_the_messages, machine.read_the_nodes, machine.walk_the_links, machine.seed_and_fold)
+            random.choice(reads)()
+            machine.keep_a_view(random.choice(("events", "nodes", "messages")))
+            until = step + random.choice((1, 3, 40, 150, 400))
+    machine.teardown()
+
+
+SurfaceMachine.TestCase.settings = settings(max_examples=70, stateful_step_count=50)
 TestSurfaceMachine = SurfaceMachine.TestCase

@@ -1,0 +1,245 @@
+"""The replacement forest: the surface at every moment, and what stands for what."""
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsh_session import Replace, Session, SessionError, SurfaceHistory, fold_surface, load
+from dsh_session.core.messages import derive_event_message
+
+LOGS = sorted((Path(__file__).parents[1] / "data" / "logs").glob("*/*.jsonl"))
+DATA: dict[str, Any] = {"content": [{"type": "text", "text": "x"}], "source": {"kind": "user"}}
+
+
+def _random_log(choices: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    """A log from pairs of numbers: an append, a log-only event, or a replacement somewhere."""
+    log: list[dict[str, Any]] = []
+    nodes: list[int] = []
+    for what, where in choices:
+        seq = len(log)
+        event = {"type": "user/message", "seq": seq, "time": 0, "data": DATA, "surfaceOp": "append"}
+        if what == 0:
+            event = {"type": "todo/write", "seq": seq, "time": 0, "data": {"todos": []}}
+        elif what > 3 and nodes:
+            start = where % len(nodes)
+            end = min(start + what - 4, len(nodes) - 1)
+            shadowed = nodes[start : end + 1]
+            event |= {
+                "surfaceOp": {"op": "replace", "start": shadowed[0], "end": shadowed[-1]},
+                "sourceEventSeqs": shadowed,
+            }
+            nodes[start : end + 1] = [seq]
+        else:
+            nodes.append(seq)
+        log.append(event)
+    return log
+
+
+logs = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 50)), max_size=40).map(_random_log)
+
+
+@given(logs)
+def test_the_surface_at_every_moment_is_the_fold_of_the_log_up_to_it(log: list[dict[str, Any]]) -> None:
+    history = SurfaceHistory(log)
+    for moment in range(-1, len(log)):
+        assert list(history.at(moment)) == fold_surface(log[: moment + 1]).nodes
+
+
+@given(logs, st.data())
+def test_it_is_the_same_whether_built_at_once_or_bit_by_bit(log: list[dict[str, Any]], data: st.DataObject) -> None:
+    session = Session("s", clock=lambda: 0)
+    history = SurfaceHistory(session)
+    for event in log:
+        op, sources = event.get("surfaceOp"), event.get("sourceEventSeqs")
+        if op is None:
+            session.append(event["type"], event["data"])
+        else:
+            session.append(event["type"], event["data"], surface_op=op, source_event_seqs=sources)
+        if data.draw(st.booleans()):
+            moment = data.draw(st.integers(-1, session.seq - 1))
+            assert list(history.at(moment)) == fold_surface(log[: moment + 1]).nodes
+    assert history.replacements == SurfaceHistory(log).replacements == fold_surface(log).replacements
+
+
+@given(logs)
+def test_originals_are_the_appended_events_that_a_node_stands_for_and_every_one_has_its_place(
+    log: list[dict[str, Any]],
+) -> None:
+    history = SurfaceHistory(log)
+    standing = [original for node in (history.at(len(log) - 1) if log else ()) for original in history.originals(node)]
+    assert standing == list(history.transcript())
+    for replacement in history.replacements:
+        children = history.children(replacement.seq)
+        assert list(children) == replacement.shadowed_seqs
+        below = [original for child in children for original in history.originals(child)]
+        assert list(history.originals(replacement.seq)) == below
+        assert history.depth(replacement.seq) == 1 + max(history.depth(child) for child in children)
+        for child in children:
+            assert history.shadowed_by(child) == replacement.seq
+            assert history.lifetime(child) == (child, replacement.seq)
+            assert child in history.at(replacement.seq - 1)
+            assert child not in history.at(replacement.seq)
+
+
+@given(logs, st.integers(0, 39), st.integers(0, 39))
+def test_a_diff_says_what_was_kept_entered_and_left(log: list[dict[str, Any]], a: int, b: int) -> None:
+    if not log:
+        return
+    history = SurfaceHistory(log)
+    a, b = a % len(log), b % len(log)
+    diff = history.diff(a, b)
+    before, after = history.at(a), history.at(b)
+    assert diff.kept == tuple(node for node in after if node in before)
+    assert sorted((*diff.kept, *diff.entered)) == sorted(after)
+    assert sorted((*diff.kept, *diff.left)) == sorted(before)
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_real_logs_show_the_messages_that_the_session_had_at_the_time(path: Path) -> None:
+    session = load(path)
+    history = SurfaceHistory(session)
+    events = session.events
+    for moment in range(0, session.seq, max(1, session.seq // 25)):
+        then = Session("then", events[: moment + 1])
+        assert history.messages_at(moment) == then.derive_messages()
+        request = history.request_at(moment)
+        assert request.messages == then.derive_messages()
+        header = then.request_header()
+        assert request.config == (header and header["config"])
+        assert request.system == (header or {}).get("system")
+        assert request.tools == (header or {}).get("tools", ())
+        assert request.message_prefix == (header or {}).get("messagePrefix", ())
+    appended = [event.seq for event in events if event.surface_op == "append"]
+    assert list(history.transcript()) == appended
+
+
+@pytest.mark.parametrize("moment", [-2, 2, True, 0.0, "0", None])
+def test_a_moment_that_the_log_does_not_have_is_refused(moment: Any) -> None:
+    history = SurfaceHistory(_random_log([(1, 0), (0, 0)]))
+    for ask in (history.at, history.messages_at, history.request_at, lambda at: history.diff(0, at)):
+        with pytest.raises(SessionError, match="no moment") as refusal:
+            ask(moment)
+        assert refusal.value.code == "RANGE_NOT_FOUND"
+
+
+@pytest.mark.parametrize("seq", [-1, 1, 2, True, "0", None])
+def test_a_seq_that_was_never_a_node_is_refused(seq: Any) -> None:
+    history = SurfaceHistory(_random_log([(1, 0), (0, 0)]))
+    for ask in (history.shadowed_by, history.children, history.originals, history.depth, history.lifetime):
+        with pytest.raises(SessionError, match="never a node") as refusal:
+            ask(seq)
+        assert refusal.value.code == "RANGE_NOT_FOUND"
+
+
+def test_a_log_that_breaks_a_rule_names_the_event() -> None:
+    log = _random_log([(1, 0), (1, 0)])
+    with pytest.raises(SessionError) as refusal:
+        SurfaceHistory([log[0], {**log[1], "seq": 5}])
+    assert (refusal.value.code, refusal.value.index) == ("LOG_NOT_CONTIGUOUS", 1)
+    with pytest.raises(SessionError) as refusal:
+        SurfaceHistory([log[0], {**log[1], "surfaceOp": {"op": "replace", "start": 7, "end": 7}}])
+    assert refusal.value.code == "RANGE_NOT_FOUND"
+
+
+def test_a_chain_of_twenty_thousand_replacements_of_one_node_opens_without_recursion() -> None:
+    message = {"type": "user/message", "time": 0, "data": DATA}
+    log = [{**message, "seq": 0, "surfaceOp": "append"}]
+    log += [
+        {**message, "seq": seq, "surfaceOp": Replace(seq - 1, seq - 1), "sourceEventSeqs": [seq - 1]}
+        for seq in range(1, 20_001)
+    ]
+    history = SurfaceHistory(log)
+    assert history.originals(20_000) == (0,)
+    assert history.depth(20_000) == 20_000
+    assert history.at(0) == (0,)
+    assert history.at(12_345) == (12_345,)
+
+
+def _long_log(events: int) -> Session:
+    """A log of so many events, a hundredth of them replacements, about a thousand nodes alive."""
+    session = Session("long", clock=lambda: 0)
+    rnd = random.Random(5)
+    nodes: list[int] = []
+    chunk = {"turn": 1, "step": 1, "chunk": {"type": "text-delta", "index": 0, "text": "x"}}
+    while session.seq < events:
+        for _ in range(3):
+            session.append("assistant/chunk", chunk)
+        nodes.append(session.append("user/message", DATA, surface_op="append").seq)
+        if len(nodes) > 1_100:
+            start = rnd.randrange(900)
+            shadowed = nodes[start : start + 150]
+            event = session.append(
+                "user/message", DATA, surface_op=Replace(shadowed[0], shadowed[-1]), source_event_seqs=shadowed
+            )
+            nodes[start : start + 150] = [event.seq]
+    return session
+
+
+def _seconds_per_moment(history: SurfaceHistory) -> float:
+    rnd = random.Random(7)
+    moments = [rnd.randrange(len(history)) for _ in range(50)]
+    best = []
+    for _ in range(5):
+        began = time.process_time()
+        for moment in moments:
+            history.at(moment)
+        best.append(time.process_time() - began)
+    return min(best) / len(moments)
+
+
+def test_asking_for_a_moment_costs_the_size_of_the_answer_and_not_of_the_log() -> None:
+    short, long = SurfaceHistory(_long_log(10_000)), SurfaceHistory(_long_log(100_000))
+    assert _seconds_per_moment(long) < 4 * _seconds_per_moment(short)
+
+
+def test_a_text_is_followed_from_the_message_into_the_summary_and_out_of_it() -> None:
+    session = Session("s", clock=lambda: 0)
+
+    def say(text: str, **placing: Any) -> int:
+        data: dict[str, Any] = {"content": [{"type": "text", "text": text}], "source": {"kind": "user"}}
+        return session.append("user/message", data, **({"surface_op": "append"} | placing)).seq
+
+    def answer() -> int:
+        data: dict[str, Any] = {"turn": 1, "step": 1, "content": [], "provenance": {"provider": "p", "model": "m"}}
+        return session.append("assistant/message", data, surface_op="append").seq
+
+    before = answer()
+    said = say("the port is 8080")
+    verbatim = answer()
+    first = say("summary: port 8080", surface_op=Replace(said, said), source_event_seqs=[said])
+    summed = answer()
+    second = say("summary of the summary", surface_op=Replace(first, first), source_event_seqs=[first])
+    gone = answer()
+    assert second
+    assert [tuple(point) for point in SurfaceHistory(session).trace("8080")] == [
+        (before, "not yet", (), None),
+        (verbatim, "verbatim", (said,), None),
+        (summed, "summary", (first,), first),
+        (gone, "gone", (), first),
+    ]
+    with pytest.raises(ValueError, match="empty"):
+        SurfaceHistory(session).trace("")
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in LOGS if path.parent.name == "v0-compacted"], ids=lambda path: path.stem
+)
+def test_a_trace_of_a_real_log_agrees_with_a_search_of_every_request(path: Path) -> None:
+    session = load(path)
+    history = SurfaceHistory(session)
+    first = next(event for event in session.events if event.type == "user/message")
+    text = first.data["content"][0]["text"].splitlines()[0][:30]
+    for point in history.trace(text)[:: max(1, len(history.requests()) // 20)]:
+        nodes = history.at(point.request - 1)
+        messages = {node: derive_event_message(session.events[node]) or {} for node in nodes}
+        holders = tuple(
+            node for node, message in messages.items() if text in json.dumps(message.get("content"), ensure_ascii=False)
+        )
+        assert point.holders == holders
+        assert (point.presence == "gone") == (not holders)
