@@ -560,6 +560,20 @@ def test_undoing_a_coroutine_effect_early_gives_what_must_be_awaited() -> None:
     assert seen == ["a"]
 
 
+def test_what_undoes_a_coroutine_effect_early_may_be_awaited_again() -> None:
+    seen = Tally()
+
+    async def main() -> None:
+        async with context() as ctx:
+            early = ctx.effect(seen.awaiting("a"))
+            await early()
+            await early()
+        await early()
+
+    asyncio.run(main())
+    assert seen == ["a"]
+
+
 def test_a_context_starts_no_thread() -> None:
     before = threading.active_count()
     with context() as ctx:

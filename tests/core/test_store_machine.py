@@ -45,6 +45,14 @@ class Stay:
     heard: list[Any] = field(default_factory=list)
 
 
+@dataclass
+class Making:
+    """A create or fork that is under way, and the stay that it began."""
+
+    owner: Context
+    stay: Stay | None = None
+
+
 class Misbehaving:
     """A listener that does one of the misdeeds, at most so deep."""
 
@@ -79,7 +87,11 @@ class Misbehaving:
                 return
 
     def _detach(self, session: Session) -> None:
-        self.machine.leave(self.machine.stay_of(session))
+        machine = self.machine
+        machine.leave(machine.stay_of(session))
+        if self.family != "session/disposed":
+            live = machine.root.sessions.get(session.id) is session
+            machine.expect(live, "a session stays while an event of its is published")
 
     def _create(self, _session: Session) -> None:
         self.machine.make(lambda owner: owner.sessions.create(), self.machine.root)
@@ -126,7 +138,8 @@ class StoreMachine(RuleBasedStateMachine):
         logging.getLogger("dsh_session").setLevel(logging.CRITICAL)  # misdeeds are logged by the hundred
         self.faults: list[str] = []
         self.vetoing = False
-        self.making: list[Context] = []
+        self.making: list[Making] = []
+        self.parents: dict[Context, Context] = {}
         for family in FAMILIES:
             self.root.on(family, getattr(self, f"_hear_{family.removeprefix('session/')}"))
         self.root.check("session/event", self._veto)
@@ -138,36 +151,37 @@ class StoreMachine(RuleBasedStateMachine):
         if stay is None:
             # Made by create or fork, which enter before anybody can know; the innermost of them announces.
             stay = self._begin(session, None)
-            self.owners[id(session)] = self.making[-1]
-        self._expect("created" not in stay.heard, "announced once")
-        self._expect(self.root.sessions.get(session.id) is session, "announced while it is live")
+            self.owners[id(session)] = self.making[-1].owner
+            self.making[-1].stay = stay
+        self.expect("created" not in stay.heard, "announced once")
+        self.expect(self.root.sessions.get(session.id) is session, "announced while it is live")
         stay.announced = True
         stay.heard.append("created")
 
     def _hear_event(self, session: Session, event: SessionEvent) -> None:
-        self._expect(self.root.sessions.get(session.id) is session, "published while it is live")
-        self._expect(session.events[-1] is event, "published after the commit")
-        self._expect(event.seq == session.seq - 1, "published before anything else is appended")
+        self.expect(self.root.sessions.get(session.id) is session, "published while it is live")
+        self.expect(session.events[-1] is event, "published after the commit")
+        self.expect(event.seq == session.seq - 1, "published before anything else is appended")
         stay = self.current.get(id(session))
-        self._expect(stay is not None, "published during a stay")
+        self.expect(stay is not None, "published during a stay")
         if stay is not None:
             stay.heard.append(event.seq)
 
     def _hear_disposed(self, session: Session) -> None:
-        self._expect(self.root.sessions.get(session.id) is not session, "disposed of after it has left")
+        self.expect(self.root.sessions.get(session.id) is not session, "disposed of after it has left")
         stay = self.current.pop(id(session), None)
-        self._expect(stay is not None, "disposed of once")
+        self.expect(stay is not None, "disposed of once")
         if stay is not None:
             stay.heard.append("disposed")
             self._end(stay)
 
-    def _expect(self, condition: bool, sentence: str) -> None:
+    def expect(self, condition: bool, sentence: str) -> None:
         """Note a fault: what a listener raises, the store contains."""
         if not condition:
             self.faults.append(sentence)
 
     def _veto(self, session: Session, event: SessionEvent) -> None:
-        self._expect(event.seq == session.seq, "checked before the commit")
+        self.expect(event.seq == session.seq, "checked before the commit")
         if self.vetoing:
             raise PlantedError("vetoed")
 
@@ -195,7 +209,7 @@ class StoreMachine(RuleBasedStateMachine):
         if self.vetoing and id(session) in self.current:
             with pytest.raises((PlantedError, SessionError)):
                 todo(session)
-            self._expect(session.seq == before, "a veto leaves no trace")
+            self.expect(session.seq == before, "a veto leaves no trace")
             return
         if before % 4 == 3:
             event = session.append("turn/end", payload("turn/end"))
@@ -204,17 +218,20 @@ class StoreMachine(RuleBasedStateMachine):
         else:
             event = todo(session)
         self.logs[id(session)].insert(event.seq, event)
-        self._expect(event.seq == before, "appended before anything else is")
+        self.expect(event.seq == before, "appended before anything else is")
 
     def make(self, how: Any, owner: Context) -> Session | None:
-        self.making.append(owner)
+        making = Making(owner)
+        self.making.append(making)
         try:
             session: Session = how(owner)
         except PlantedError:
+            if making.stay is not None:
+                making.stay.leaving = True
             return None
         finally:
             self.making.pop()
-        self._expect(id(session) in self.logs, "what create gives was announced")
+        self.expect(id(session) in self.logs, "what create gives was announced")
         return session
 
     def announce(self, session: Session) -> None:
@@ -239,11 +256,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     def close(self, owner: Context) -> None:
         for stay in self.stays:
-            if self.owners.get(id(stay.session)) is owner and stay.detach is None:
+            if stay.detach is None and self._belongs(self.owners[id(stay.session)], owner):
                 stay.leaving = True
         owner.close()
-        if owner in self.contexts:
-            self.contexts.remove(owner)
+        self.contexts[:] = [ctx for ctx in self.contexts if not ctx.closed]
+
+    def _belongs(self, ctx: Context, owner: Context) -> bool:
+        return ctx is owner or (ctx in self.parents and self._belongs(self.parents[ctx], owner))
 
     def listen(self, misdeed: str, family: str, ctx: Context) -> None:
         listener = Misbehaving(self, misdeed, family)
@@ -275,15 +294,15 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=st.data(), scoped=st.booleans())
     def a_context_is_made(self, data: st.DataObject, scoped: bool) -> None:
         parent = data.draw(st.sampled_from(self.contexts))
-        self.contexts.append(parent.scope() if scoped else parent.child())
+        ctx = parent.scope() if scoped else parent.child()
+        self.parents[ctx] = parent
+        self.contexts.append(ctx)
 
     @precondition(lambda self: len(self.contexts) > 1)
     @rule(data=st.data())
     def a_context_is_closed(self, data: st.DataObject) -> None:
         closing = data.draw(st.sampled_from(self.contexts[1:]))
         self.close(closing)
-        for ctx in [each for each in self.contexts if each.closed]:
-            self.contexts.remove(ctx)
 
     @rule(data=st.data(), name=st.sampled_from([None, "a", "b", "c"]))
     def a_session_is_created(self, data: st.DataObject, name: str | None) -> None:
@@ -407,8 +426,8 @@ class StoreMachine(RuleBasedStateMachine):
         assert stay.heard.count("disposed") <= 1
 
     def teardown(self) -> None:
-        for ctx in reversed(self.contexts[1:]):
-            self.close(ctx)
+        while len(self.contexts) > 1:
+            self.close(self.contexts[-1])
         self.the_live_sessions_are_those_that_entered_and_did_not_leave()
         for stay in [stay for stay in self.stays if stay.detach is not None]:
             self.leave(stay)
@@ -421,5 +440,5 @@ class StoreMachine(RuleBasedStateMachine):
         logging.getLogger("dsh_session").setLevel(logging.NOTSET)
 
 
-StoreMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30)
+StoreMachine.TestCase.settings = settings(max_examples=300, stateful_step_count=30)
 TestStoreMachine = StoreMachine.TestCase

@@ -1,0 +1,1 @@
+"""How fast the log is, in one table: ``python -m benchmarks``."""

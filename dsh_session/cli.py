@@ -1,0 +1,255 @@
+"""`dsh-session`: what the package does, from a terminal.
+
+Whatever a log holds, what reaches the terminal is plain text: it passes `escape.visible` first. Errors go to stderr,
+with the place and what to do, and end with exit code 2; there is no traceback for a bad log.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from dsh_session import SessionError, __version__, load, samples
+from dsh_session.commands import list_logs, validate_logs
+from dsh_session.lab.log import SAMPLE
+from dsh_session.views.escape import cut, one_line, visible
+
+if TYPE_CHECKING:
+    from dsh_session.core.session import Session
+
+__all__ = ["app", "main"]
+
+_GENERATOR = b'<meta name="generator" content="dsh_session">'
+_HINTS = {
+    "JSONL_NO_HEADER": 'a version-0 log begins with a line like {"type": "session", "version": 0, …}',
+    "JSONL_BAD_HEADER": 'a version-0 log begins with a line like {"type": "session", "version": 0, …}',
+    "JSONL_CORRUPT": "repair that line, or cut the file before it",
+    "JSONL_GAP": "events are missing or out of order there; look for the whole file",
+    "MISSING_ROUTE": "add provider and model to that line; without them nobody knows which model spoke",
+    "LEGACY_HEADER": "this log was written before format version 0 was settled; it cannot be replayed",
+}
+
+app = typer.Typer(
+    name="dsh-session",
+    help="See what happened in an agent's session, and what the model saw of it.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+LogArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="[LOG]", help="A version-0 JSONL log; a recorded sample by default.", show_default=False),
+]
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 -- typer calls it
+    if value:
+        _say(f"dsh-session {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def report(
+    log: LogArgument = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PAGE",
+            help="The page to write; LOG's name with .html, in this folder.",
+            show_default=False,
+        ),
+    ] = None,
+    rows: Annotated[int, typer.Option(min=1, help="How many rows the table of events may have.")] = 4000,
+) -> None:
+    """Write one self-contained HTML page about a log."""
+    session = _open(log)
+    target = _target(log, output)
+    from dsh_session.views.page import page  # pandas and jinja2, which --help does not need
+
+    content = page(session, rows=rows).encode("utf-8", "replace")
+    try:
+        _write(target, content)
+    except OSError as error:
+        _fail(f"{target} cannot be written: {error.strerror or error}", "choose another place with -o PAGE")
+    turns = sum(event.type == "turn/start" for event in session.events)
+    surface = session.surface
+    _say(f"Wrote {target} ({_size(len(content))}). Open it in a browser; it needs no network.", style="bold")
+    _say(
+        f"It shows the session {cut(one_line(session.id[:400]), 80)}: "
+        f"{_count(session.seq, 'event')} in {_count(turns, 'turn')}, "
+        f"a surface of {_count(len(surface), 'node')} after {_count(surface.replace_generation, 'replacement')}, "
+        "and the messages that the model gets."
+    )
+    for finding in session.findings[:5]:
+        _say(f"Note: {finding.message}", style="yellow")
+    if len(session.findings) > 5:
+        _say(f"Note: {_count(len(session.findings) - 5, 'more finding')}, see the page.", style="yellow")
+    _say(f"Next: {_command('lab', log)}   (JupyterLab, on a tour of this log)")
+
+
+@app.command()
+def lab(
+    log: LogArgument = None,
+    *,
+    browser: Annotated[bool, typer.Option(help="Open a browser; --no-browser for a server.")] = True,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The port to listen on.", show_default=False)
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where your copy of the tour goes; a folder among your own data by default.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Start JupyterLab on a tour of a log."""
+    from dsh_session.lab.server import LabError, prepare, start, working_folder
+
+    if log is not None:
+        _open(log)  # a log that cannot be read is better reported here than in a cell
+    try:
+        tour = prepare((folder or working_folder()).resolve())
+        if tour.kept is not None:
+            _say(f"You had edited the tour; your copy is now {tour.kept}.")
+        _say(f"Opening {tour.notebook}. Stop the server with Ctrl-C.")
+        start(tour.notebook, log, browser=browser, port=port)
+    except LabError as error:
+        _fail(str(error))
+
+
+app.command("validate")(validate_logs)
+app.command("list")(list_logs)
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show a character shows another one, and goes on.
+            stream.reconfigure(errors="replace")
+    app()
+
+
+# -------------------------------------------------------------------------------------------------- reading, writing
+
+
+def _open(log: Path | None) -> Session:
+    if log is None:
+        return samples.load(SAMPLE)
+    try:
+        return load(log)
+    except SessionError as error:
+        # The message names the file as well; one name, with line and column behind it, is enough.
+        message = error.message
+        for told in (f"{log}: ", f"line {error.line}: ", f"column {error.column}: "):
+            message = message.removeprefix(told)
+        place = "".join(f":{number}" for number in (error.line, error.column) if number is not None)
+        _fail(f"{log}{place}: {message} ({error.code})", _HINTS.get(error.code))
+    except OSError as error:
+        hint = "LOG is one file, not a folder" if log.is_dir() else "check the path"
+        _fail(f"{log}: {error.strerror or error}", hint)
+
+
+def _target(log: Path | None, output: Path | None) -> Path:
+    """Where the page goes; never over the log, and by default never over a file that is no page of ours."""
+    if output is not None:
+        if output.is_dir():
+            _fail(f"{output} is a folder", f"name a file in it, such as -o {output / 'page.html'}")
+        with suppress(OSError):
+            if log is not None and output.samefile(log):
+                _fail(f"{output} is the log itself", "choose another name for the page")
+        return output
+    target = Path(f"{SAMPLE if log is None else log.stem}.html")
+    with suppress(FileNotFoundError):
+        try:
+            ours = _GENERATOR in target.read_bytes()[:4000]
+        except OSError as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            ours = False
+        if not ours:
+            _fail(f"{target} is there already and is not a page of dsh-session", "name another one with -o PAGE")
+    return target
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Write a file beside the target and put it in its place; a pipe or a device is written as it is."""
+    target = target.resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+        return
+    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        draft.write_bytes(content)
+        draft.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+# ---------------------------------------------------------------------------------------------------- talking
+
+
+def _say(text: str, *, style: str = "") -> None:
+    _print(Console(soft_wrap=True, highlight=False, markup=False, emoji=False), text, style)
+
+
+def _fail(message: str, hint: str | None = None) -> NoReturn:
+    console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+    _print(console, f"dsh-session: {message}", "")
+    if hint:
+        _print(console, f"  {hint}", "")
+    raise typer.Exit(2)
+
+
+def _print(console: Console, text: str, style: str) -> None:
+    # One line, whatever a log holds or a file is called.
+    console.print(Text(visible(text, lines=False), style=style))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _size(length: int) -> str:
+    return f"{length / 1e6:.1f} MB" if length >= 1_000_000 else f"{max(length // 1000, 1)} kB"
+
+
+def _command(name: str, log: Path | None) -> str:
+    """How to call another command, spelt as this one was called."""
+    program = sys.argv[0] if Path(sys.argv[0]).stem == "dsh-session" else "dsh-session"
+    found = shutil.which("dsh-session")
+    if found is not None and Path(found) == Path(program):
+        program = "dsh-session"
+    words = [program, name, *([] if log is None else [str(log)])]
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+
+
+if __name__ == "__main__":
+    main()
