@@ -113,9 +113,10 @@ class Bus:
             with self._lock:
                 everyone = self._listeners.get((name, None), ())
                 own = self._listeners.get((name, scope), ()) if scope is not None else ()
+                if not own:
+                    return everyone  # and nothing is kept: scopes come and go
                 # By number: a later registration with an equal function is another one all the same.
-                heard = tuple(sorted((*everyone, *own), key=itemgetter(0))) if own else everyone
-                self._heard[name, scope] = heard
+                heard = self._heard[name, scope] = tuple(sorted((*everyone, *own), key=itemgetter(0)))
         return heard
 
 

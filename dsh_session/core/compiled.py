@@ -10,6 +10,7 @@ Neither explains a refusal. Each accepts the common case in one pass and says no
 
 from collections.abc import Callable
 from functools import cache
+from sys import intern
 from typing import Any, Literal, Union
 
 import msgspec
@@ -69,11 +70,10 @@ def _record(name: str, record: Record, names: dict[str, Any]) -> list[str]:
 
     The copy is taken first, in one step, so that what is checked is what is kept.
     """
-    names["all_str"] = _ALL_STR
     lines = [
         f"if type({name}) is not dict: return None",
         f"{name} = {name}.copy()",
-        f"if not all_str(map(type, {name})): return None",
+        *_exact_keys(name, record, names),
     ]
     for key, shape in record.fields.items():
         if key in record.required:
@@ -89,6 +89,28 @@ def _record(name: str, record: Record, names: dict[str, Any]) -> list[str]:
     else:
         lines += [f"if len({name}) != {len(record.required)}: return None"]
     return lines
+
+
+def _exact_keys(name: str, record: Record, names: dict[str, Any]) -> list[str]:
+    """Give the lines that see to it that every key is a `str` and not something that equals one.
+
+    Keys written as literals in the declared order are the very objects that stand here, which is
+    quicker to see than what type each has.
+    """
+    names["all_str"] = _ALL_STR
+    check = f"if not all_str(map(type, {name})): return None"
+    keys = [key for key in record.fields if key in record.required]
+    if not keys:
+        return [check]
+    found = [_bind(None, names) for _ in keys]
+    same = " and ".join(f"{there} is {_bind(intern(key), names)}" for there, key in zip(found, keys, strict=True))
+    return [
+        f"if len({name}) == {len(keys)}:",
+        f"    {', '.join(found)}, = {name}",
+        f"    if not ({same}):",
+        f"        {check}",
+        f"el{check}",
+    ]
 
 
 def _entry(name: str, key: str, shape: Shape, names: dict[str, Any]) -> list[str]:

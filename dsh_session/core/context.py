@@ -5,7 +5,8 @@ contexts, and any effect. Closing it undoes them in reverse, every one of them e
 fails. It starts no thread and needs no event loop.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from types import TracebackType
@@ -128,7 +129,9 @@ class Context:
 
         def early() -> Any:
             known = self._effects.pop(key, None)
-            return None if known is None else known()
+            if known is None:
+                return _DONE if is_coroutine_function(undo) else None
+            return known()
 
         if self._closed and self._effects.pop(key, None) is not None:
             # Another thread closed the context meanwhile, and has not seen this effect.
@@ -152,7 +155,9 @@ class Context:
         try:
             plugin(child)
         except BaseException:
-            child.close()
+            # What it had set up and needs an event loop to be undone is left to this context's end.
+            with suppress(ContextError):
+                child.close()
             raise
         return child
 
@@ -171,6 +176,10 @@ class Context:
         key = next(self._numbers)
         self._effects[key] = _Closing(child)
         child._effects[0] = partial(self._effects.pop, key, None)
+        if self._closed and key in self._effects:
+            # Another thread closed this context meanwhile, and has not seen the child.
+            child.close()
+            self.require_open()
         return child
 
     # Closing.
@@ -272,6 +281,16 @@ class Context:
     def __repr__(self) -> str:
         """Say whether it is open and how much it owns."""
         return f"<Context {'closed' if self._closed else 'open'}, {len(self._effects)} effects>"
+
+
+class _Done:
+    """What the early undo of a coroutine effect gives the second time: awaiting it does nothing."""
+
+    def __await__(self) -> Iterator[None]:
+        return iter(())
+
+
+_DONE = _Done()
 
 
 class _Closing:

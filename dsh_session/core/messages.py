@@ -6,11 +6,13 @@ date. Every part of a message is frozen and shared with the event it came from.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
+
+import msgspec
 
 from dsh_session.core.errors import PayloadError
 from dsh_session.core.event import SessionEvent
-from dsh_session.core.frozen import FrozenDict, FrozenList, freeze, frozen_dict, frozen_list
+from dsh_session.core.frozen import FrozenDict, FrozenList, freeze, freeze_owned, frozen_dict, frozen_list
 from dsh_session.core.lossless import encode, integral, snapshot_json_value
 from dsh_session.core.surface import Links
 from dsh_session.core.view import FixedView
@@ -39,12 +41,44 @@ def derive_event_message(event: SessionEvent | dict[str, Any]) -> FrozenDict | N
         {'type': 'text', 'text': '<steering source="user">'}
     """
     if isinstance(event, SessionEvent):
-        return _message(event.type, event.data)
+        return _message(event.type, _projected_parts(event)) if event.surface_op is not None else None
     kind, data = event.get("type"), event.get("data")
     if kind not in SURFACE_TYPES:
         return None
     check_projectable(kind, data, "event")
     return _message(kind, freeze(data))
+
+
+class _Parts(TypedDict, total=False):
+    """The fields of a payload that reach the model."""
+
+    content: Any
+    provenance: Any
+    callId: Any
+    isError: Any
+    source: Any
+    envelope: Any
+
+
+class _Line(msgspec.Struct, gc=False):
+    data: _Parts
+
+
+_read_parts = msgspec.json.Decoder(_Line).decode
+
+
+def _projected_parts(event: SessionEvent) -> Any:
+    """Read and freeze what a message is made of, and no more of the payload."""
+    if event._data is not msgspec.UNSET:
+        return event._data
+    try:
+        parts: Any = _read_parts(event._line).data
+    except (msgspec.MsgspecError, RecursionError):
+        return event.data
+    for key, part in parts.items():
+        if part.__class__ is list or part.__class__ is dict:
+            parts[key] = freeze_owned(part)
+    return parts
 
 
 def _message(kind: str, data: Any) -> FrozenDict | None:

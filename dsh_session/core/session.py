@@ -111,7 +111,7 @@ class Session:
         """
         if type(id) is not str:
             raise TypeError(f"a session id must be a str, not {type(id).__name__}")
-        self.id = id
+        self._id = id
         self.findings: list[Finding] = []
         self._clock = clock
         self._check_payloads = check_payloads
@@ -467,6 +467,11 @@ class Session:
         return self._links
 
     # Reading.
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._id
 
     @property
     def events(self) -> FixedView[SessionEvent]:

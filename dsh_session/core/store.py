@@ -225,9 +225,7 @@ class SessionStore:
         self._context.require_open()
         state = self._state
         if id is None:
-            id = state.new_id()  # noqa: A001 (the field's name)
-            while id in state.entries:
-                id = state.new_id()  # noqa: A001 (the field's name)
+            id = self._free_id()  # noqa: A001 (the field's name)
         elif id in state.entries:
             raise StoreError("SESSION_EXISTS", f"session {id!r} is live already; choose another id")
         fields = _header_fields(meta)
@@ -235,6 +233,16 @@ class SessionStore:
             fields = {"createdAt": read_clock(state.clock), **{key: fields[key] for key in _META[1:] if key in fields}}
         header = {"version": SESSION_FORMAT_VERSION, "id": id, **fields}
         return Session(id, seed, header, clock=state.clock, check_payloads=state.check_payloads)
+
+    def _free_id(self) -> str:
+        refused: set[str] = set()
+        while (candidate := self._state.new_id()) in self._state.entries:
+            if candidate in refused:
+                raise StoreError(
+                    "SESSION_EXISTS", f"new_id gives {candidate!r} again and again, and it is taken; give an id"
+                )
+            refused.add(candidate)
+        return candidate
 
     def enter(self, session: Session) -> Callable[[], None]:
         """Make a session live: it can be found, and its appends are published.

@@ -1,5 +1,6 @@
 """A context with a clock that stands still, and ears for everything that it publishes."""
 
+import gc
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,7 +48,8 @@ def turn(session: Session, *, number: int = 1, words: str = "hello") -> SessionE
     """Append one whole turn of three events; give its last."""
     session.append("turn/start", {**payload("turn/start"), "turn": number})
     session.append("user/message", payload("user/message", words), surface_op="append")
-    return session.append("turn/end", {**payload("turn/end"), "turn": number})
+    end: SessionEvent = session.append("turn/end", {**payload("turn/end"), "turn": number})
+    return end
 
 
 def todo(session: Session) -> SessionEvent:
@@ -69,6 +71,17 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
             assert record.levelno == logging.WARNING
             texts.append(record.getMessage())
         caplog.clear()
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    """Keep the garbage collector out of a measurement: its rounds cost what all the other tests have left behind."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def assert_names(text: str, session: str, family: str) -> None:

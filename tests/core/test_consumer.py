@@ -27,7 +27,7 @@ def _read() -> tuple[dict[str, Any], str, str]:
     for block in FENCE.finditer(PAGE.read_text(encoding="utf-8")):
         if block["language"] == "python":
             with contextlib.redirect_stdout(printed):
-                exec(compile(block["body"], str(PAGE), "exec"), namespace)  # noqa: S102 - our own page
+                exec(compile(block["body"], str(PAGE), "exec"), namespace)
         else:
             promised.append(block["body"].replace(":class: output\n\n", ""))
     return namespace, printed.getvalue(), "".join(promised)

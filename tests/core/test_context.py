@@ -45,6 +45,15 @@ class Tally(list[Any]):
         return wait
 
 
+def plainly(give: Callable[[], Any]) -> Callable[[], Any]:
+    """A plain function that gives an awaitable, which nobody can know before."""
+
+    def undo() -> Any:
+        return give()
+
+    return undo
+
+
 def refused_because(code: str) -> Any:
     return pytest.raises(ContextError, match=rf"^{code}: ")
 
@@ -107,7 +116,7 @@ def test_every_effect_is_undone_even_when_one_fails_and_the_failure_is_told() ->
     ctx.effect(seen.noting("a"))
     ctx.effect(seen.failing("b"))
     ctx.effect(seen.noting("c"))
-    with pytest.raises(RuntimeError, match="^b$"):
+    with pytest.raises(RuntimeError, match=r"^b$"):
         ctx.close()
     assert seen == ["c", "b", "a"]
 
@@ -185,7 +194,7 @@ def test_an_effect_that_closes_its_own_context_changes_nothing() -> None:
     seen = Tally()
     ctx = context()
     ctx.effect(seen.noting("a"))
-    ctx.effect(lambda: ctx.close())
+    ctx.effect(ctx.close)
     ctx.close()
     assert seen == ["a"]
 
@@ -284,6 +293,22 @@ def test_a_plugin_that_fails_to_set_up_leaves_nothing_behind() -> None:
             ctx.plugin(plugin)
         ctx.sessions.create("s")
         assert seen == ["undone"]
+
+
+def test_the_failure_of_a_plugin_is_told_whatever_it_had_registered_and_nothing_of_it_stays_for_good() -> None:
+    seen = Tally()
+
+    def plugin(own: Context) -> None:
+        own.effect(seen.awaiting("undone"))
+        raise ValueError("no")
+
+    async def main() -> None:
+        async with context() as ctx:
+            with pytest.raises(ValueError, match="no"):
+                ctx.plugin(plugin)
+
+    asyncio.run(main())
+    assert seen == ["undone"]
 
 
 def test_a_plugin_may_be_set_up_twice() -> None:
@@ -422,7 +447,7 @@ def test_aclose_undoes_every_effect_even_when_a_coroutine_fails() -> None:
         ctx.effect(seen.noting("a"))
         ctx.effect(fail)
         ctx.effect(seen.awaiting("c"))
-        with pytest.raises(RuntimeError, match="^b$"):
+        with pytest.raises(RuntimeError, match=r"^b$"):
             await ctx.aclose()
         await ctx.aclose()
 
@@ -435,7 +460,7 @@ def test_aclose_awaits_what_a_plain_function_gives() -> None:
 
     async def main() -> None:
         ctx = context()
-        ctx.effect(lambda: seen.awaiting("a")())
+        ctx.effect(plainly(seen.awaiting("a")))
         await ctx.aclose()
 
     asyncio.run(main())
@@ -529,7 +554,7 @@ def test_close_where_no_loop_runs_awaits_coroutine_effects_itself() -> None:
 def test_close_where_no_loop_runs_awaits_what_a_plain_function_gives() -> None:
     seen = Tally()
     with context() as ctx:
-        ctx.effect(lambda: seen.awaiting("a")())
+        ctx.effect(plainly(seen.awaiting("a")))
     assert seen == ["a"]
 
 
@@ -539,7 +564,7 @@ def test_close_in_a_running_loop_tells_of_a_plain_function_that_gave_an_awaitabl
     async def main() -> None:
         ctx = context()
         ctx.effect(seen.noting("a"))
-        ctx.effect(lambda: seen.awaiting("never")())
+        ctx.effect(plainly(seen.awaiting("never")))
         with refused_because("CONTEXT_ASYNC"):
             ctx.close()
 

@@ -29,12 +29,13 @@ def fork_refused(code: str) -> Any:
 def replace(session: Session, start: int, end: int) -> SessionEvent:
     """Put one message in the place of positions of the surface."""
     nodes = list(session.surface.nodes)[start : end + 1]
-    return session.append(
+    event: SessionEvent = session.append(
         "user/message",
         payload("user/message", f"summary of {len(nodes)}"),
         surface_op={"op": "replace", "start": nodes[0], "end": nodes[-1]},
         source_event_seqs=nodes,
     )
+    return event
 
 
 # -------------------------------------------------------------------------------------------------- what is inherited

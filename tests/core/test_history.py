@@ -203,11 +203,13 @@ def test_a_text_is_followed_from_the_message_into_the_summary_and_out_of_it() ->
 
     def say(text: str, **placing: Any) -> int:
         data: dict[str, Any] = {"content": [{"type": "text", "text": text}], "source": {"kind": "user"}}
-        return session.append("user/message", data, **({"surface_op": "append"} | placing)).seq
+        seq: int = session.append("user/message", data, **({"surface_op": "append"} | placing)).seq
+        return seq
 
     def answer() -> int:
         data: dict[str, Any] = {"turn": 1, "step": 1, "content": [], "provenance": {"provider": "p", "model": "m"}}
-        return session.append("assistant/message", data, surface_op="append").seq
+        seq: int = session.append("assistant/message", data, surface_op="append").seq
+        return seq
 
     before = answer()
     said = say("the port is 8080")

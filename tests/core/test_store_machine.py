@@ -62,7 +62,7 @@ class Misbehaving:
         self.family = family
         self.undo: Any = None
 
-    def __call__(self, session: Session, event: SessionEvent | None = None) -> None:
+    def __call__(self, session: Session, *_event: SessionEvent) -> None:
         machine = self.machine
         if machine.depth >= DEEP:
             return
@@ -440,5 +440,5 @@ class StoreMachine(RuleBasedStateMachine):
         logging.getLogger("dsh_session").setLevel(logging.NOTSET)
 
 
-StoreMachine.TestCase.settings = settings(max_examples=300, stateful_step_count=30)
+StoreMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30)
 TestStoreMachine = StoreMachine.TestCase

@@ -32,12 +32,12 @@ def _hasty_switching() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def run(*tasks: Callable[[], None], patience: float = 120) -> None:
+def run(*tasks: Callable[[], object], patience: float = 120) -> None:
     """Run each task in a thread of its own, all at once; a failure of one fails the test."""
     failures: list[BaseException] = []
     gate = threading.Barrier(len(tasks))
 
-    def guarded(task: Callable[[], None]) -> None:
+    def guarded(task: Callable[[], object]) -> None:
         try:
             gate.wait()
             task()
@@ -75,11 +75,14 @@ class Worker:
 
     def _append(self, number: int) -> SessionEvent:
         mark = {"worker": self.name, "number": number}
+        event: SessionEvent
         if number % 100 == 99:
-            return self.session.append("turn/end", {**payload("turn/end"), **mark})
-        if number % 10 == 0:
-            return self.session.append("user/message", {**payload("user/message"), **mark}, surface_op="append")
-        return self.session.append("plugin/mark", mark)
+            event = self.session.append("turn/end", {**payload("turn/end"), **mark})
+        elif number % 10 == 0:
+            event = self.session.append("user/message", {**payload("user/message"), **mark}, surface_op="append")
+        else:
+            event = self.session.append("plugin/mark", mark)
+        return event
 
 
 def test_eight_threads_append_to_one_session_and_fork_it_meanwhile() -> None:
@@ -284,11 +287,11 @@ def test_two_sessions_whose_listeners_append_to_the_other_one_are_never_waiting_
                 todo(third)
 
         ctx.on("session/event", listener)
-        run(lambda: [todo(first) for _ in range(300)] and None, lambda: [todo(second) for _ in range(300)] and None)
+        run(lambda: [todo(first) for _ in range(300)], lambda: [todo(second) for _ in range(300)])
         assert [session.seq for session in (first, second, third)] == [300, 300, 600]
 
 
-# --------------------------------------------------------------------------------- one thread at every moment of another
+# ------------------------------------------------------------------------------- one thread at every moment of another
 
 
 class _Moment:
@@ -306,7 +309,7 @@ class _Moment:
             self.count += 1
             if self.count == self.at:
                 self.thread.start()
-                self.thread.join(0.02)  # it may have to wait for us
+                self.thread.join(0.005)  # it may have to wait for us
         return self
 
 
@@ -441,7 +444,7 @@ def test_a_context_that_is_closed_at_any_moment_of_a_creation_keeps_no_session()
             try:
                 self.owner.sessions.create("s")
             except SessionError as error:
-                assert error.code == "CONTEXT_CLOSED"  # noqa: PT017 - either outcome is right
+                assert error.code == "CONTEXT_CLOSED"
 
     for stage in at_every_moment(of=lambda stage: stage.create(), act=lambda stage: stage.owner.close(), make=Owned):
         assert stage.ctx.sessions.list() == []
@@ -471,7 +474,7 @@ def test_a_flush_in_one_thread_and_appends_in_others_go_together() -> None:
             for _ in range(100):
                 await ctx.sessions.flush(session)
 
-        run(lambda: asyncio.run(flush()), lambda: [todo(session) for _ in range(500)] and None)
+        run(lambda: asyncio.run(flush()), lambda: [todo(session) for _ in range(500)])
         assert saved == sorted(saved)
         assert len(saved) == 100
         assert session.seq == 500

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsh_session import Context, Recorder, Session, SessionHeader, lineage
 from dsh_session.views import frames
-from tests.core.stores import context, todo, turn
+from tests.core.stores import context, no_collector, todo, turn
 from tests.views.hostile import HOSTILE, hostile_session
 
 
@@ -208,7 +208,7 @@ def test_the_frame_changes_nothing() -> None:
         assert ctx.sessions.list() == [session]
 
 
-def test_ten_thousand_sessions_take_time_linear_in_their_number() -> None:
+def test_thousands_of_sessions_take_time_linear_in_their_number() -> None:
     def seconds(count: int) -> float:
         with context() as ctx:
             for _ in range(count):
@@ -218,4 +218,5 @@ def test_ten_thousand_sessions_take_time_linear_in_their_number() -> None:
             return time.perf_counter() - started
 
     seconds(10)
-    assert min(seconds(10_000) / seconds(2_500) for _ in range(3)) < 8
+    with no_collector():
+        assert min(seconds(4_000) / seconds(1_000) for _ in range(3)) < 8

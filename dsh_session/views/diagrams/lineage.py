@@ -174,8 +174,8 @@ class _Picture:
             self.used.add("missing")
         elif isinstance(item, Above):
             name = "above"
-            tip = f"{plural(item.count, 'ancestor')} not shown"
-            self.sheet.dotted(name, f"… {plural(item.count, 'level')} up", [], tip, place, (across, height))
+            tip = f"{plural(item.levels, 'ancestor')} not shown"
+            self.sheet.dotted(name, f"… {plural(item.levels, 'level')} up", [], tip, place, (across, height))
         else:
             name = self._numbered("more")
             self.used.add("missing")
