@@ -11,9 +11,10 @@ from dsh_session.core.vocabulary import VOCABULARY
 
 
 class CompactStart(TypedDict):
-    """Payload of ``compact/start``: the bracket opens."""
+    """Payload of ``compact/start``: the bracket opens. What asked for it is noted where it is known."""
 
     turn: int
+    trigger: NotRequired[str]
 
 
 class ShadowedRange(TypedDict):

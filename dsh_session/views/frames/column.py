@@ -260,8 +260,8 @@ class _Categories(_Builder):
         return pd.Categorical.from_codes(order[self.whole()], dtype=dtype)
 
 
-class _Times(_Builder):
-    """Epoch milliseconds."""
+class _Times(_Integers):
+    """Epoch milliseconds with gaps; the number that stands for a gap is numpy's for no time."""
 
     def finish(self) -> Any:
         milliseconds = self.whole()
