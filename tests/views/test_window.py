@@ -42,3 +42,11 @@ def test_windows_that_overlap_or_touch_leave_no_gap() -> None:
 
 def test_a_window_of_a_very_long_list_costs_what_it_shows() -> None:
     assert choose(10**12, first=1, last=1) == [0, Gap(1, 10**12 - 1), 10**12 - 1]
+
+
+@given(st.integers(0, 40), SIZES, SIZES, st.sets(st.integers(0, 39), max_size=6))
+def test_further_positions_are_shown_wherever_they_are(count: int, first: int, last: int, also: set[int]) -> None:
+    there = {at for at in also if at < count}
+    parts = choose(count, first=first, last=last, also=there)
+    assert positions(parts) == list(range(count))
+    assert there <= set(parts)

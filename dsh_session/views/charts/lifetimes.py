@@ -1,0 +1,181 @@
+"""The chart of lifetimes: when each node of the surface came, and what took it away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from matplotlib.collections import PolyCollection
+from matplotlib.ticker import MaxNLocator
+
+from dsh_session.views.charts.chart import drawn_on
+from dsh_session.views.charts.parts import Mark, finish, mark, say
+from dsh_session.views.charts.style import FILLS, LINE
+from dsh_session.views.describe import kind
+from dsh_session.views.frames.log import log_of
+from dsh_session.views.palette import LIGHT, Theme
+from dsh_session.views.payload import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dsh_session.views.frames.log import Log, Logged
+
+__all__ = ["lifetimes"]
+
+_LANES: Final = ("summary", "user", "context", "steering", "assistant", "tool result")
+# A lane with more nodes than this is drawn as areas; bars would be thinner than their outlines.
+_BARS: Final = 40
+# The edge of an area has so many corners at the most; more are finer than a pixel.
+_CORNERS: Final = 400
+# A lane of more shapes than this shows one node of several; the rest would be thinner than a pixel.
+_SHAPES: Final = 1_000
+_GAP: Final = 0.35
+
+_Point = tuple[float, float]
+
+
+class _Life(NamedTuple):
+    """From the seq at which a node entered to the one that shadowed it, or to the end of the log."""
+
+    entered: int
+    left: int
+    stays: bool
+
+
+def lifetimes(session: Logged, *, ax: Axes | None = None, theme: Theme = LIGHT) -> Figure:
+    """Draw a bar for each node of the surface, from its entry to the replacement that shadowed it.
+
+    Each kind has its lane, nodes in it come in the order of their entry. In a lane of very many nodes, bars that end
+    together grow into one area. One look shows what each compaction swallowed.
+
+    Args:
+        session: Any session, or a history of one.
+        ax: Axes to draw on; without them it is a chart of its own.
+        theme: Light or dark.
+
+    Returns:
+        The figure: a `Chart`, or the one that `ax` stands in.
+
+    Example:
+        >>> from dsh_session import samples
+        >>> lifetimes(samples.load("pi-compacted-twice"))
+        <Chart: pi-compacted-twice: lifetimes of 998 surface nodes over 2,540 events, 2 replacements>
+    """
+    log = log_of(session)
+    lanes = _lives(log)
+    count = sum(map(len, lanes.values()))
+    # Lanes grow with the root of what is in them, so that a lane of three stays visible beside one of thousands.
+    heights = {name: max(0.55, len(lives) ** 0.5 / max(count, 1) ** 0.5 * 6) for name, lives in lanes.items()}
+    with drawn_on(ax, theme, size=(9.0, max(2.8, 1.6 + 0.62 * sum(heights.values())))) as (axes, figure):
+        end = max(len(log.events), 1)
+        axes.set_xlim(0, end * 1.005)
+        floor = 0.0
+        middles = []
+        left_out = 1
+        for name, lives in lanes.items():
+            left_out = max(left_out, _stride(lives))
+            _lane(axes, name, lives, floor, heights[name], theme)
+            middles.append(floor + heights[name] / 2)
+            floor += heights[name] + _GAP
+            axes.axhline(floor - _GAP / 2, color=theme.muted, alpha=0.35, linewidth=0.6, zorder=1)
+        if not count:
+            say(axes, "nothing has been on the surface yet", theme)
+        head = 0.9 if log.replacements else 0.1
+        axes.set_ylim(max(floor, 1.0), -head)
+        axes.set_yticks(middles, [f"{name}\n{len(lives):,}" for name, lives in lanes.items()])
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("log position (seq)")
+        axes.set_ylabel("nodes by kind, in order of entry")
+        title = (
+            f"lifetimes of {count:,} surface {'node' if count == 1 else 'nodes'} over "
+            f"{len(log.events):,} {'event' if len(log.events) == 1 else 'events'}, "
+            f"{counted(len(log.replacements), 'replacement')}"
+        )
+        note = "from entry to shadowing; thick right edge: still there; lanes are not to one scale"
+        if left_out > 1:
+            note += f"; crowded lanes show one node of {left_out} or fewer"
+        finish(axes, figure, session, title, note, theme)
+        mark(axes, _marks(log), theme)
+    return figure
+
+
+def _lives(log: Log) -> dict[str, list[_Life]]:
+    """The lives of all nodes that ever were, by kind, in order of entry."""
+    left = {seq: replacement.seq for replacement in log.replacements for seq in replacement.shadowed_seqs}
+    end = len(log.events)
+    lanes: dict[str, list[_Life]] = {name: [] for name in _LANES}
+    for event in log.events:
+        if event.surface_op is not None:
+            gone = left.get(event.seq)
+            lanes[kind(event)].append(_Life(event.seq, end if gone is None else gone, gone is None))
+    return {name: lives for name, lives in lanes.items() if lives}
+
+
+def _lane(axes: Axes, name: str, lives: Sequence[_Life], floor: float, height: float, theme: Theme) -> None:
+    fill = FILLS[name]
+    lives = lives[:: _stride(lives)]
+    unit = height / len(lives)
+    shapes: list[list[_Point]] = []
+    edges: list[list[_Point]] = []
+    for first, stop in _runs(lives):
+        run = lives[first:stop]
+        top, bottom = floor + first * unit, floor + stop * unit
+        shapes.append([*_entries(run, top, unit), (run[0].left, bottom), (run[0].left, top)])
+        if run[0].stays:
+            edges.append([(run[0].left, top), (run[0].left, bottom)])
+    areas = PolyCollection(
+        shapes, facecolors=fill.colour, edgecolors=LINE, linewidths=0.7 if len(shapes) < 400 else 0.2, zorder=2
+    )
+    areas.set_hatch(fill.hatch)
+    axes.add_collection(areas, autolim=False)
+    for edge in edges if len(edges) < 400 else [[edges[0][0], edges[-1][1]]]:
+        (x, top), (_, bottom) = edge
+        axes.plot([x, x], [top, bottom], color=theme.ink, linewidth=3.5, solid_capstyle="butt", zorder=3)
+
+
+def _stride(lives: Sequence[_Life]) -> int:
+    """One node of so many is shown."""
+    return max(1, -(-sum(1 for _ in _runs(lives)) // _SHAPES))
+
+
+def _runs(lives: Sequence[_Life]) -> Iterator[tuple[int, int]]:
+    """Stretches of nodes that make one shape: one each, or those that end together."""
+    if len(lives) <= _BARS:
+        yield from ((at, at + 1) for at in range(len(lives)))
+        return
+    first = 0
+    for at in range(1, len(lives) + 1):
+        if at == len(lives) or lives[at].left != lives[first].left:
+            yield first, at
+            first = at
+
+
+def _entries(run: Sequence[_Life], top: float, unit: float) -> list[_Point]:
+    """The left edge of a run, from the top down: a stair for each node, or for each few."""
+    stride = max(1, -(-len(run) // _CORNERS))
+    corners: list[_Point] = []
+    for at in range(0, len(run), stride):
+        corners.append((run[at].entered, top + at * unit))
+        corners.append((run[at].entered, top + min(at + stride, len(run)) * unit))
+    return corners
+
+
+def _marks(log: Log) -> list[Mark]:
+    marks = []
+    nodes = 0
+    changes = {replacement.seq: replacement for replacement in log.replacements}
+    for event in log.events if changes else ():
+        if event.surface_op is None:
+            continue
+        change = changes.get(event.seq)
+        if change is not None:
+            after = nodes - len(change.shadowed_seqs)
+            text = f"seq {event.seq:,}: {len(change.shadowed_seqs):,} nodes\nshadowed, {after:,} kept"
+            marks.append(Mark(event.seq, text, len(change.shadowed_seqs)))
+            nodes = after
+        nodes += 1
+    return marks

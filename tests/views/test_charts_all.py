@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from matplotlib.figure import Figure
+
+from dsh_session import Session, SurfaceHistory, load
+from dsh_session.views import charts
+from dsh_session.views.charts.chart import Chart
+from dsh_session.views.charts.parts import Mark, mark
+from dsh_session.views.charts.style import FILLS, LINE
+from dsh_session.views.palette import DARK, LIGHT, contrast
+from tests.views.drawn_logs import COMPACTED, LOGS, name_of, sessions
+from tests.views.hostile import HOSTILE, hostile_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CHARTS = ("context", "lifetimes", "tokens", "prefix_reuse", "trace")
+
+
+def draw(name: str, source: Any, **options: Any) -> Figure:
+    make: Callable[..., Figure] = getattr(charts, name)
+    return make(source, "a", **options) if name == "trace" else make(source, **options)
+
+
+@pytest.fixture(scope="module")
+def compacted() -> Session:
+    return load(next(path for path in LOGS if path.stem == "openhands-condensed-twice"))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_names_both_axes_and_says_what_it_shows(name: str, compacted: Session) -> None:
+    chart = draw(name, compacted)
+    assert isinstance(chart, Chart)
+    (axes,) = chart.axes
+    assert axes.get_xlabel()
+    assert axes.get_ylabel() or [text.get_text() for text in axes.get_yticklabels()] == ["the text"]
+    assert chart.description.startswith("openhands-condensed-twice: ")
+    assert repr(chart) == f"<Chart: {chart.description}>"
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_goes_onto_axes_that_were_given(name: str, compacted: Session) -> None:
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert draw(name, compacted, ax=right) is figure
+    assert right.get_xlabel()
+    assert not left.has_data()
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_axes_of_no_figure_are_refused(name: str, compacted: Session) -> None:
+    axes = Figure().subplots()
+    axes.remove()
+    with pytest.raises(ValueError, match="stand in no figure"):
+        draw(name, compacted, ax=axes)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_log_without_events_is_drawn_with_a_word(name: str) -> None:
+    chart = draw(name, Session("empty"))
+    words = [text.get_text() for text in chart.axes[0].texts]
+    assert any("yet" in word or "compare" in word for word in words)
+    assert "<svg" in chart.svg  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("path", COMPACTED, ids=name_of)
+@pytest.mark.parametrize("name", CHARTS)
+def test_real_logs_are_drawn(name: str, path: Path) -> None:
+    chart = draw(name, load(path))
+    chart.draw_without_rendering()
+    assert chart.axes[0].has_data()
+
+
+@pytest.mark.parametrize("name", CHARTS)
+@settings(max_examples=8)
+@given(session=sessions())
+def test_no_log_is_an_error(name: str, session: Session) -> None:
+    draw(name, session).draw_without_rendering()
+    draw(name, SurfaceHistory(event.to_dict() for event in session.events))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_hostile_strings_are_drawn_and_stay_text(name: str) -> None:
+    session = hostile_session(
+        lambda at: HOSTILE[at % len(HOSTILE)][:200], name="$x$ <script>alert(1)</script> 你好 \x1b"
+    )
+    picture = draw(name, session).svg  # type: ignore[attr-defined]
+    root = ET.fromstring(picture)
+    assert not [element for element in root.iter() if element.tag.endswith("script")]
+    assert "\x1b" not in picture
+    assert "<script" not in picture
+
+
+@pytest.mark.parametrize("text", [text[:300] for text in HOSTILE if text], ids=lambda text: repr(text)[:20])
+def test_any_text_can_be_traced(text: str) -> None:
+    session = Session("tour", clock=lambda: 0, check_payloads=False)
+    session.append("user/message", {"content": [{"type": "text", "text": text}]}, surface_op="append")
+    session.append("assistant/message", {"content": []}, surface_op="append")
+    ET.fromstring(charts.trace(session, text).svg)  # type: ignore[attr-defined]
+
+
+def test_the_same_log_gives_the_same_bytes_in_every_process(compacted: Session) -> None:
+    path = next(path for path in COMPACTED if path.stem == compacted.id)
+    program = (
+        "import sys, hashlib; from dsh_session import load; from dsh_session.views import charts;"
+        "print(hashlib.sha256(charts.context(load(sys.argv[1])).svg.encode()).hexdigest())"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+
+
+def test_a_chart_is_drawn_twice_to_the_same_bytes_whatever_the_settings_of_its_user(compacted: Session) -> None:
+    import matplotlib as mpl
+
+    before = charts.lifetimes(compacted).svg  # type: ignore[attr-defined]
+    with mpl.rc_context({"font.size": 30, "svg.hashsalt": None, "axes.grid": True, "text.usetex": False}):
+        assert charts.lifetimes(compacted).svg == before  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_a_chart_saves_itself_and_says_no_date(ending: str, compacted: Session, tmp_path: Path) -> None:
+    target = tmp_path / f"chart.{ending}"
+    charts.tokens(compacted).savefig(target)
+    content = target.read_bytes()
+    assert content[:5] in {b"<?xml", b"%PDF-", b"\x89PNG\r"}
+    assert b"dc:date" not in content
+    assert b"CreationDate" not in content
+
+
+def test_a_notebook_gets_a_vector_picture_and_a_line_of_text(compacted: Session) -> None:
+    chart = charts.context(compacted)
+    bundle = chart._repr_mimebundle_()  # type: ignore[attr-defined]
+    assert set(bundle) == {"text/plain", "image/svg+xml"}
+    assert 'role="img" aria-label="openhands-condensed-twice' in bundle["image/svg+xml"]
+    assert set(chart._repr_mimebundle_(include={"text/plain"})) == {"text/plain"}  # type: ignore[attr-defined]
+    assert set(chart._repr_mimebundle_(exclude={"text/plain"})) == {"image/svg+xml"}  # type: ignore[attr-defined]
+
+
+def test_the_areas_of_a_request_add_up_to_its_estimate(compacted: Session) -> None:
+    from dsh_session.views import frames
+
+    table = frames.context(compacted)
+    tops = [patch.get_data().values for patch in charts.context(compacted).axes[0].patches]  # type: ignore[attr-defined]
+    assert tops[-1].tolist() == table["total"].to_list()
+
+
+def test_every_compaction_is_marked_and_labelled(compacted: Session) -> None:
+    axes = charts.context(compacted).axes[0]
+    labels = [text.get_text() for text in axes.texts if text.get_text().startswith("compaction")]
+    assert [label.splitlines()[0] for label in labels] == ["compaction 1", "compaction 2"]
+
+
+def test_lifetimes_have_a_bar_for_each_node(compacted: Session) -> None:
+    from dsh_session.views import frames
+
+    axes = charts.lifetimes(compacted).axes[0]
+    bars = sum(len(collection.get_paths()) for collection in axes.collections)
+    table = frames.events(compacted)
+    assert bars == int(table["surface_op"].notna().sum())
+
+
+def test_thousands_of_nodes_become_areas_and_crowded_lanes_are_thinned() -> None:
+    from dsh_session import Replace
+
+    session = Session("many", clock=lambda: 0)
+    data = {"content": [{"type": "text", "text": "x"}], "source": {"kind": "user"}}
+    for number in range(3_000):
+        session.append("user/message", data, surface_op="append")
+        if number % 2:
+            last = session.seq - 1
+            session.append("user/message", data, surface_op=Replace(last, last), source_event_seqs=[last])
+    chart = charts.lifetimes(session)
+    assert sum(len(collection.get_paths()) for collection in chart.axes[0].collections) <= 2_000
+    assert any("crowded lanes show one node of" in text.get_text() for text in chart.axes[0].texts)
+    assert len(chart.svg) < 3_000_000  # type: ignore[attr-defined]
+
+
+def test_very_many_requests_share_columns() -> None:
+    session = Session("long", clock=lambda: 0, check_payloads=False)
+    for _ in range(2_500):
+        session.append("assistant/message", {"content": [{"type": "text", "text": "x"}]}, surface_op="append")
+    axes = charts.context(session).axes[0]
+    assert axes.get_xlabel() == "request (number); a column shows the largest of 3 requests"
+    assert max(len(patch.get_data().values) for patch in axes.patches) == 834  # type: ignore[attr-defined]
+
+
+def test_only_the_heaviest_marks_are_labelled_and_labels_do_not_cover_each_other() -> None:
+    axes = Figure().subplots()
+    mark(axes, [Mark(at / 100, f"m{at}", at) for at in range(100)], LIGHT)
+    assert [text.get_text() for text in axes.texts] == ["m96", "m97", "m98"]
+    assert len({text.get_position()[1] for text in axes.texts}) == 3
+
+
+def test_every_fill_has_a_line_that_can_be_seen_and_no_two_look_alike() -> None:
+    kinds = [
+        FILLS[name] for name in ("system", "tools", "prefix", "summary", "context", "user", "assistant", "steering")
+    ]
+    assert len({(fill.colour, fill.hatch) for fill in kinds}) == len(kinds)
+    assert len({fill.hatch for fill in kinds}) == len(kinds), "they must be told apart in grey"
+    for fill in FILLS.values():
+        assert contrast(fill.colour, LINE) >= 3.0
+        assert contrast(fill.colour, DARK.page) >= 3.0
