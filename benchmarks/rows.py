@@ -4,6 +4,7 @@ To add a row, write its function here. Set-up stays outside the stopwatch; resul
 a fast wrong answer is no answer.
 """
 
+import asyncio
 import atexit
 import os
 import shutil
@@ -13,10 +14,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import count
+from pathlib import Path
 
 from benchmarks.inputs import Operation, surface_checksum, surface_operations
 from benchmarks.measure import Inputs, Stopwatch, Table
 from dsh_session import Context, Replace, Session, fold_surface, loads
+from dsh_session.persistence import JsonlPersistence
 
 TABLE = Table()
 
@@ -154,6 +158,44 @@ def fork(given: Inputs) -> float:
             child = ctx.sessions.fork(session)
         _require(child.seq == len(given.conversation) and len(child.surface) == len(session.surface))
     return watch.seconds
+
+
+@TABLE.row(
+    "w",
+    "99,996 events stored as JSONL, a flush every 13, less the same unstored, over write and fsync by hand",
+    bound=1.5,
+    unit="times",
+    repetitions=1,
+)
+def store(given: Inputs) -> float:
+    """Store the conversation, turn by turn, beside a session that is not stored and a file that is written by hand."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_store(given, Path(folder)))
+
+
+async def _store(given: Inputs, folder: Path) -> float:
+    storing, living, writing = Stopwatch(), Stopwatch(), Stopwatch()
+    lines = given.lines.splitlines(keepends=True)[1:]
+    with Context(clock=count().__next__) as kept, Context(clock=count().__next__) as unkept:
+        kept.plugin(JsonlPersistence(folder / "root"))
+        sessions = [ctx.sessions.create("bench", meta={"createdAt": 0}) for ctx in (kept, unkept)]
+        by_hand = os.open(folder / "by-hand.jsonl", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+        # A disk has moods: each of the three does a little in turn.
+        for start in range(0, len(given.turns), 50):
+            turns = given.turns[start : start + 50]
+            for watch, ctx, session in zip((storing, living), (kept, unkept), sessions, strict=True):
+                with watch:
+                    for turn in turns:
+                        extend(session, turn)
+                        await ctx.sessions.flush(session)
+            with writing:
+                for number in range(start, start + len(turns)):
+                    os.write(by_hand, b"".join(lines[13 * number : 13 * number + 13]))
+                    os.fsync(by_hand)
+        os.close(by_hand)
+    stored = (folder / "root" / "_no-cwd" / "bench.jsonl").read_bytes()
+    _require(stored.partition(b"\n")[2] == (folder / "by-hand.jsonl").read_bytes())
+    return (storing.seconds - living.seconds) / writing.seconds
 
 
 @TABLE.row(

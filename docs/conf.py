@@ -52,9 +52,12 @@ napoleon_use_rtype = False
 
 # Other projects' names have no page here, and looking them up would need the network.
 nitpick_ignore_regex = [
-    ("py:.*", r"(collections|concurrent|datetime|enum|graphviz|jinja2|msgspec|os|pandas|pathlib|typer|typing)\..*"),
+    (
+        "py:.*",
+        r"(collections|concurrent|datetime|enum|graphviz|jinja2|matplotlib|msgspec|os|pandas|pathlib|typer|typing)\..*",
+    ),
     ("py:.*", r"(Any|Callable|Iterable|Iterator|Mapping|Path|PathLike|Sequence|Self)"),
-    ("py:class", r"(pd\..*|Dtype)"),
+    ("py:class", r"pd\..*|[A-Z]\w*"),  # an alias that a module imports for its annotations alone has no page
     ("py:(class|obj)", r"dsh_session\..*\.([A-Z]|Record)"),  # type variables
     ("py:(class|exc|obj)", r"(bool|bytes|dict|float|frozenset|int|list|object|set|str|tuple|[A-Z][A-Za-z]*Error)"),
 ]

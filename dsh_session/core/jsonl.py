@@ -3,10 +3,18 @@
 Reading changes nothing. What a crash leaves at the end of a file, a line without its line break
 or lines that are damaged after the last ``turn/end``, is left out and reported in
 `Session.findings`. Damage before that is an error that names line, column and byte offset.
+
+There is one reader, `read_prefix`. It cuts text into lines, decides where the valid prefix ends, and
+holds a megabyte at a time; what becomes of a line is its caller's business.
 """
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from dsh_session.core.admission import LineReader
 from dsh_session.core.errors import HeaderError, JsonTextError, LogFileError, SeedError, SessionError
@@ -14,35 +22,48 @@ from dsh_session.core.header import SessionHeader
 from dsh_session.core.lossless import decode_strictly
 from dsh_session.core.session import Finding, Session
 from dsh_session.core.shapes import name_of
+from dsh_session.core.source import CHUNK, DamagedSourceError, TornSourceError, read_pieces
 
-_BOM = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+Admit = Callable[[bytes, int], Any]
+"""Takes a line and the seq it must have, and gives what it holds; raises `SessionError` for what no log may hold."""
+
+Keep = Callable[[Any], Any]
+"""Takes what `Admit` gave."""
 
 
-class _Fault(NamedTuple):
-    code: str
-    error: SessionError
-    line: int
-    offset: int
+class Prefix(NamedTuple):
+    """How much of a log file is valid.
+
+    Attributes:
+        events: The number of events.
+        committed: The byte offset where the next event must be written.
+    """
+
+    events: int
+    committed: int
 
 
 def load(path: str | Path) -> Session:
     """Read a version-0 log file.
 
     Args:
-        path: The file.
+        path: The file; plain text or zstd frames.
 
     Returns:
-        A `Session` with the longest valid prefix; `Session.findings` says what was left out.
+        A `Session` with the longest valid prefix; `Session.findings` says what was left out. It
+        takes the memory of its text once.
 
     Raises:
         LogFileError: ``JSONL_NO_HEADER``, ``JSONL_BAD_HEADER``, ``JSONL_CORRUPT`` or ``JSONL_GAP``.
         SessionError: For an event that no log may hold, by its own code. Every error carries
-            `line` (1-based) and `offset` (bytes).
+            `line` (1-based) and `offset` (bytes of text).
         OSError: When the file cannot be opened.
     """
     path = Path(path)
     try:
-        return loads(path.read_bytes())
+        return read_session(read_pieces(path))[0]
     except SessionError as error:
         raise error.at(where=str(path)) from None
 
@@ -56,31 +77,183 @@ def loads(text: bytes) -> Session:
         >>> session.id, session.seq, session.findings[0].code
         ('s', 0, 'TORN_TAIL')
     """
+    return read_session(text[at : at + CHUNK] for at in range(0, len(text), CHUNK))[0]
+
+
+def read_session(pieces: Iterable[bytes]) -> tuple[Session, Prefix]:
+    """Read a session from its text, and say where the valid prefix ends; see `load`."""
     findings: list[Finding] = []
-    start = 0
-    if text.startswith(_BOM):
-        start = len(_BOM)
-        findings.append(Finding("BYTE_ORDER_MARK", "a byte order mark at the start of the file was left out", 1, 0))
-    *lines, tail = text[start:].split(b"\n")
-    if not lines:
-        what = "the file is empty" if not tail else "the first line has no line break, so it may be cut off"
+    made: list[tuple[Session, SessionHeader, bytes]] = []
+
+    def begin(line: bytes) -> tuple[Admit, Keep]:
+        header = read_header(line, findings)
+        session = Session(header.id)
+        made.append((session, header, line))
+        return LineReader(session._links).admit, session._log.append
+
+    prefix = read_prefix(pieces, begin, findings)
+    session, header, line = made[0]
+    session._adopt(header, line, findings)
+    return session, prefix
+
+
+def scan(pieces: Iterable[bytes]) -> tuple[dict[str, Any], Prefix]:
+    r"""Find out how much of a log's text is valid, looking at nothing but JSON and seqs.
+
+    Args:
+        pieces: The text.
+
+    Returns:
+        The header's known fields, of any version, and the prefix.
+
+    Raises:
+        LogFileError: As `load`.
+
+    Example:
+        >>> scan([b'{"type":"session","version":0,"id":"s","createdAt":5}\n{"seq":0}\n'])
+        ({'version': 0, 'id': 's', 'createdAt': 5}, Prefix(events=1, committed=64))
+    """
+    found: dict[str, Any] = {}
+
+    def begin(line: bytes) -> tuple[Admit, Keep]:
+        meta = header_fields(line)
+        if meta is None:
+            raise LogFileError("JSONL_BAD_HEADER", "line 1: no session header", line=1, offset=0)
+        found.update(meta)
+        return _admit_framed, deque[None](maxlen=0).append
+
+    return found, read_prefix(pieces, begin, [])
+
+
+def header_fields(line: bytes) -> dict[str, Any] | None:
+    """Give the known fields of a header line of any version, or None when it is no header line."""
+    try:
+        wire = decode_strictly(line)
+    except SessionError:
+        return None
+    if not isinstance(wire, dict) or wire.get("type") != "session" or type(wire.get("id")) is not str:
+        return None
+    if not {type(wire.get("version")), type(wire.get("createdAt"))} <= {int, float}:
+        return None
+    names = ("version", "id", "createdAt", "cwd", "parentSession", "seedLength")
+    return {name: wire[name] for name in names if name in wire}
+
+
+def first_line(path: Path) -> bytes:
+    """Read a log file's first line, or as much of it as there is."""
+    parts = []
+    with suppress(TornSourceError, DamagedSourceError):
+        for piece in read_pieces(path):
+            line, end, _ = piece.partition(b"\n")
+            parts.append(line)
+            if end or len(parts) > 16:  # no header is that long: this file is something else
+                break
+    return b"".join(parts).removeprefix(BYTE_ORDER_MARK)
+
+
+# ------------------------------------------------------------------------------------------------ the one reader
+
+
+class Lines:
+    """The lines of a text that comes in pieces.
+
+    Attributes:
+        offset: Where the line begins that is read next.
+        tail: What follows the last line break.
+        torn: Why the text ends in the middle, where its source said so.
+    """
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        """Take the pieces; they may be cut anywhere."""
+        self._pieces = pieces
+        self.offset = 0
+        self.tail = b""
+        self.torn: str | None = None
+
+    def batches(self) -> Iterator[list[bytes]]:
+        """Give the lines that end in each piece, without their line breaks; `offset` is then the batch's own."""
+        parts: list[bytes] = []  # of a line that is not over, joined once
+        try:
+            for piece in self._pieces:
+                if b"\n" not in piece:
+                    parts.append(piece)
+                    continue
+                text = b"".join((*parts, piece)) if parts else piece
+                lines = text.split(b"\n")
+                rest = lines.pop()
+                parts = [rest] if rest else []
+                yield lines
+                self.offset += len(text) - len(rest)
+        except TornSourceError as error:
+            self.torn = str(error)
+        self.tail = b"".join(parts)
+
+
+def read_prefix(
+    pieces: Iterable[bytes], begin: Callable[[bytes], tuple[Admit, Keep]], findings: list[Finding]
+) -> Prefix:
+    """Read the lines of a log up to where its valid prefix ends.
+
+    Args:
+        pieces: The text.
+        begin: Called with the header line; gives what each event line is checked with, and where the
+            result goes.
+        findings: What is left out is reported here.
+
+    Raises:
+        SessionError: For damage at or before the last ``turn/end``, and for lines that no crash leaves behind.
+    """
+    lines = Lines(pieces)
+    batches = lines.batches()
+    seq = 0
+    try:
+        batch, start = first_batch(next(batches, None), lines, findings)
+        admit, keep = begin(batch[0])
+        first = 1  # which line of the batch is the event `seq`
+        at_seq = 0
+        while True:
+            try:
+                for line in batch[1:] if first else batch:
+                    keep(admit(line, seq))
+                    seq += 1
+            except SessionError as error:
+                at = seq - at_seq + first
+                offset = lines.offset + start + sum(len(line) + 1 for line in batch[:at])
+                _judge(error, seq, offset, batch[at:], batches, findings)
+                return Prefix(seq, offset)
+            batch = next(batches, [])
+            if not batch:
+                break
+            first, start, at_seq = 0, 0, seq
+    except DamagedSourceError as error:
+        message = f"line {seq + 2}: {error}; more follows, so nothing may be cut here"
+        raise LogFileError("JSONL_CORRUPT", message, line=seq + 2, offset=lines.offset) from None
+    if lines.tail or lines.torn:
+        what = lines.torn or f"line {seq + 2} has no line break"
+        message = f"{what} ({len(lines.tail)} bytes); it was left out"
+        findings.append(Finding("TORN_TAIL", message, seq + 2, lines.offset))
+    return Prefix(seq, lines.offset)
+
+
+def first_batch(batch: list[bytes] | None, lines: Lines, findings: list[Finding]) -> tuple[list[bytes], int]:
+    """Give the first batch without its byte order mark, and the mark's length."""
+    start = lines.tail if batch is None else batch[0]
+    mark = len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
+    if batch is None:
+        what = "the first line has no line break, so it may be cut off" if lines.tail[mark:] else "the file is empty"
         raise LogFileError("JSONL_NO_HEADER", f"line 1: {what}", line=1, offset=0)
-    header = _header(lines[0], findings)
-    session = Session(header.id)
-    fault = _read_events(session, lines, start)
-    if fault is not None:
-        _judge(fault, lines[fault.line - 1 :])
-        message = f"from line {fault.line} on, damaged after the last turn/end, nothing was read: {fault.error.message}"
-        findings.append(Finding("TORN_TAIL", message, fault.line, fault.offset))
-    elif tail:
-        offset = len(text) - len(tail)
-        message = f"line {len(lines) + 1} has no line break ({len(tail)} bytes); it was left out"
-        findings.append(Finding("TORN_TAIL", message, len(lines) + 1, offset))
-    session._adopt(header, lines[0], findings)
-    return session
+    if mark:
+        findings.append(Finding("BYTE_ORDER_MARK", "a byte order mark at the start of the file was left out", 1, 0))
+        batch[0] = batch[0][mark:]
+    return batch, mark
 
 
-def _header(line: bytes, findings: list[Finding]) -> SessionHeader:
+def read_header(line: bytes, findings: list[Finding]) -> SessionHeader:
+    """Read the header line of a recorded log.
+
+    Raises:
+        LogFileError: ``JSONL_BAD_HEADER``.
+    """
     try:
         wire = decode_strictly(line)
         if not isinstance(wire, dict) or wire.get("type") != "session":
@@ -96,46 +269,77 @@ def _header(line: bytes, findings: list[Finding]) -> SessionHeader:
     return header
 
 
-def _read_events(session: Session, lines: list[bytes], start: int) -> _Fault | None:
-    """Read events until the end or the first fault."""
-    log, admit = session._log, LineReader(session._links).admit
-    seq = 0
+class _Frame(msgspec.Struct, gc=False):
+    seq: Any = None
+
+
+_read_frame = msgspec.json.Decoder(_Frame).decode
+
+
+def _admit_framed(line: bytes, seq: int) -> None:
+    """Ask no more of a line than that it is JSON and carries its seq."""
     try:
-        for seq in range(len(lines) - 1):
-            log.append(admit(lines[seq + 1], seq))
-    except SessionError as error:
-        offset = start + sum(len(line) + 1 for line in lines[: seq + 1])
-        return _Fault(_code_of(error, lines[seq + 1], seq), error, seq + 2, offset)
-    return None
+        own = _read_frame(line).seq
+    except (msgspec.MsgspecError, RecursionError):
+        wire = decode_strictly(line)
+        own = wire.get("seq") if isinstance(wire, dict) else None
+        if wire is None:
+            raise SeedError("SEED_ENVELOPE", "an event must be an object, not null") from None
+    if type(own) is bool or own != seq:
+        raise LogFileError("JSONL_GAP", f"$.seq is {name_of(own)} where {seq} comes next")
 
 
-def _code_of(error: SessionError, line: bytes, seq: int) -> str:
-    """Tell damage (text that is no JSON, a gap) from an event that no log may hold."""
+# ------------------------------------------------------------------------------------- damage, or what a crash left
+
+
+def _judge(
+    error: SessionError,
+    seq: int,
+    offset: int,
+    batch: list[bytes],
+    batches: Iterator[list[bytes]],
+    findings: list[Finding],
+) -> None:
+    """Report a torn tail, or raise for what is none: the rest of the log decides."""
+    line = seq + 2
+    code = damage_code(error, batch[0], seq)
+    if code is None:
+        raise error.at(line=line, offset=offset, where=f"line {line}") from None
+    if any(map(is_turn_end, batch)) or any(is_turn_end(text) for later in batches for text in later):
+        message = f"line {line}: {error.message}; a turn/end follows, so nothing may be cut here"
+        raise LogFileError(code, message, line=line, column=error.column, offset=offset) from None
+    message = f"from line {line} on, damaged after the last turn/end, nothing was read: {error.message}"
+    findings.append(Finding("TORN_TAIL", message, line, offset))
+
+
+def damage_code(error: SessionError, line: bytes, seq: int) -> str | None:
+    """Tell damage (text that is no JSON, a gap), by its code, from an event that no log may hold: None."""
     if isinstance(error, JsonTextError):
         return "JSONL_CORRUPT"
+    if isinstance(error, LogFileError):
+        return error.code
     if isinstance(error, SeedError):
         wire = decode_strictly(line)
         own = wire.get("seq") if isinstance(wire, dict) else None
-        if type(own) is bool or own != seq:
+        # Nothing that is cut off or lost leaves a null behind.
+        if wire is not None and (type(own) is bool or own != seq):
             return "JSONL_GAP"
-    return error.code
+    return None
 
 
-def _judge(fault: _Fault, rest: list[bytes]) -> None:
-    """Raise for a fault that is no torn tail."""
-    code, error, line, offset = fault
-    place: dict[str, Any] = {"line": line, "column": error.column, "offset": offset}
-    if code not in ("JSONL_CORRUPT", "JSONL_GAP"):
-        raise error.at(line=line, offset=offset, where=f"line {line}") from None
-    if any(_is_turn_end(text) for text in rest):
-        raise LogFileError(
-            code, f"line {line}: {error.message}; a turn/end follows, so nothing may be cut here", **place
-        )
+class _Type(msgspec.Struct, gc=False):
+    type: Any = None
 
 
-def _is_turn_end(line: bytes) -> bool:
-    if b"turn/end" not in line:
-        return False
+_read_type = msgspec.json.Decoder(_Type).decode
+
+
+def is_turn_end(line: bytes) -> bool:
+    """Tell whether a line is JSON that says it is a ``turn/end``, however it is spelt and whatever else it holds."""
+    try:
+        return bool(_read_type(line).type == "turn/end")
+    except (msgspec.MsgspecError, RecursionError):
+        pass
     try:
         wire = decode_strictly(line)
     except SessionError:

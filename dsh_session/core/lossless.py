@@ -28,7 +28,9 @@ MAX_RECORDED_INTEGER = int(sys.float_info.max)
 _LONG = len(str(MAX_RECORDED_INTEGER))
 _MAYBE_NEGATIVE_ZERO = re.compile(rb"-(?:0(?:[.eE]|[^0-9]|$)|[0-9.]+[eE]-)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:[0-9][0-9.eE+-]*|Infinity)|NaN', re.DOTALL)
+_TOKEN = re.compile(
+    rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|Infinity)|NaN', re.DOTALL
+)
 _DICTS: set[type] = {dict, FrozenDict}
 _LISTS: set[type] = {list, FrozenList}
 

@@ -326,6 +326,7 @@ NOT_LOSSLESS: dict[str, tuple[str | bytes, int | None]] = {
     "a negative overflow": (_value('{"a":-1E999}'), _column(_value('{"a":-1E999}'), "-1E999")),
     "an overflow without an exponent": (_value("1" + "0" * 400), _column(_value("1" + "0" * 400), "10000")),
     "an overflow of five thousand digits": (_value("9" * 5_000), _column(_value("9" * 5_000), "99999")),
+    "an overflow that runs into the next number": (_value("1e400-0"), _column(_value("1e400"), "1e400")),
     "minus zero": (_value("-0"), _column(_value("-0"), "-0")),
     "minus zero as a fraction": (_value("[0,-0.000]"), _column(_value("[0,-0.000]"), "-0.000")),
     "minus zero with an exponent": (_value("[-0e5]"), _column(_value("[-0e5]"), "-0e5")),

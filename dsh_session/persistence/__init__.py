@@ -1,0 +1,23 @@
+"""Sessions that outlive their process.
+
+A backend is a plugin of a context: it writes behind the sessions that live there, and
+``session/flush`` makes a turn durable before it returns. `resume` goes on where a session stopped.
+"""
+
+from dsh_session.core.errors import PersistenceError, SessionLockedError
+from dsh_session.persistence.behind import PersistencePlugin
+from dsh_session.persistence.jsonl import JsonlPersistence
+from dsh_session.persistence.protocol import SessionPersistence, StoredSession
+from dsh_session.persistence.resume import resume
+from dsh_session.persistence.sqlite import SqlitePersistence
+
+__all__ = [
+    "JsonlPersistence",
+    "PersistenceError",
+    "PersistencePlugin",
+    "SessionLockedError",
+    "SessionPersistence",
+    "SqlitePersistence",
+    "StoredSession",
+    "resume",
+]
