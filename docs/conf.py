@@ -54,7 +54,7 @@ napoleon_use_rtype = False
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(collections|concurrent|datetime|enum|graphviz|jinja2|matplotlib|msgspec|os|pandas|pathlib|typer|typing)\..*",
+        r"(collections|concurrent|datetime|enum|graphviz|jinja2|matplotlib|msgspec|os|pandas|pathlib|typer|types|typing)\..*",
     ),
     ("py:.*", r"(Any|Callable|Iterable|Iterator|Mapping|Path|PathLike|Sequence|Self)"),
     ("py:class", r"pd\..*|[A-Z]\w*"),  # an alias that a module imports for its annotations alone has no page

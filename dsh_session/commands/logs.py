@@ -21,7 +21,7 @@ from dsh_session.core.errors import SessionError
 from dsh_session.persistence.catalog import find_logs, list_sessions, validate
 from dsh_session.persistence.progress import meter
 from dsh_session.persistence.protocol import StoredSession
-from dsh_session.persistence.validate import UNREADABLE, LogFinding
+from dsh_session.persistence.validation import UNREADABLE, LogFinding
 from dsh_session.views.escape import cut, one_line, visible
 
 _ROWS: Final = 2_000  # of a table; what is longer nobody reads in a terminal

@@ -51,6 +51,7 @@ class Bus:
     def on(self, name: str, listener: Listener, *, scope: object | None, prepend: bool) -> Callable[[], None]:
         """Add a listener; the answer removes it."""
         _known(name)
+        require_callable(listener, "a listener")
         loop = None
         if is_coroutine_function(listener):
             loop = running_loop()
@@ -86,6 +87,7 @@ class Bus:
     def check(self, name: str, check: Listener) -> Callable[[], None]:
         """Add a check; the answer removes it."""
         _known(name)
+        require_callable(check, "a check")
         if is_coroutine_function(check):
             raise ContextError(
                 "CONTEXT_ASYNC",
@@ -123,6 +125,16 @@ class Bus:
 def _known(name: str) -> None:
     if name not in EVENTS:
         raise ContextError("UNKNOWN_EVENT", f"there is no event {name!r}; the events are {', '.join(EVENTS)}")
+
+
+def require_callable(value: Any, what: str) -> None:
+    """Refuse what could not be called when the time comes.
+
+    Raises:
+        TypeError: When it is not callable.
+    """
+    if not callable(value):
+        raise TypeError(f"{what} must be callable, not {type(value).__name__}")
 
 
 def is_coroutine_function(function: Any) -> bool:

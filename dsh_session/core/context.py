@@ -12,7 +12,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
-from dsh_session.core.bus import Bus, Listener, is_awaitable, is_coroutine_function, running_loop
+from dsh_session.core.bus import Bus, Listener, is_awaitable, is_coroutine_function, require_callable, running_loop
 from dsh_session.core.errors import ContextError
 from dsh_session.core.session import Clock
 from dsh_session.core.store import SessionStore, StoreState
@@ -121,6 +121,7 @@ class Context:
             ContextError: ``CONTEXT_CLOSED``.
         """
         self.require_open()
+        require_callable(undo, "an effect")
         return self._owned(undo)
 
     def _owned(self, undo: Undo) -> Undo:

@@ -7,7 +7,7 @@ import msgspec
 from dsh_session.core import display
 from dsh_session.core.frozen import FrozenDict, FrozenList, freeze_owned, frozen_list
 from dsh_session.core.lossless import decode, register_frozen
-from dsh_session.core.vocabulary import SURFACE_TYPES
+from dsh_session.core.vocabulary import is_surface_eligible_type
 
 
 class Replace(FrozenDict):
@@ -195,4 +195,4 @@ def is_surface_event(event: Any) -> bool:
     """
     if isinstance(event, SessionEvent):
         return event.surface_op is not None
-    return event.get("type") in SURFACE_TYPES and "surfaceOp" in event
+    return isinstance(event, dict) and is_surface_eligible_type(event.get("type")) and "surfaceOp" in event

@@ -77,6 +77,9 @@ def loads(text: bytes) -> Session:
         >>> session.id, session.seq, session.findings[0].code
         ('s', 0, 'TORN_TAIL')
     """
+    if not isinstance(text, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a log is read from bytes, not {type(text).__name__}; encode it, or load(path)")
+    text = bytes(text)
     return read_session(text[at : at + CHUNK] for at in range(0, len(text), CHUNK))[0]
 
 

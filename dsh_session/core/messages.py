@@ -16,7 +16,7 @@ from dsh_session.core.frozen import FrozenDict, FrozenList, freeze, freeze_owned
 from dsh_session.core.lossless import encode, integral, snapshot_json_value
 from dsh_session.core.surface import Links
 from dsh_session.core.view import FixedView
-from dsh_session.core.vocabulary import SURFACE_TYPES
+from dsh_session.core.vocabulary import is_surface_eligible_type
 
 _MANY = 64  # replacements in one catch-up beyond which the list is made anew
 _USER = "user"
@@ -42,8 +42,11 @@ def derive_event_message(event: SessionEvent | dict[str, Any]) -> FrozenDict | N
     """
     if isinstance(event, SessionEvent):
         return _message(event.type, _projected_parts(event)) if event.surface_op is not None else None
-    kind, data = event.get("type"), event.get("data")
-    if kind not in SURFACE_TYPES:
+    if not isinstance(event, dict):
+        raise PayloadError("PAYLOAD_INVALID", "an event must be a SessionEvent or its wire form")
+    kind: Any = event.get("type")
+    data = event.get("data")
+    if not is_surface_eligible_type(kind):
         return None
     check_projectable(kind, data, "event")
     return _message(kind, freeze(data))

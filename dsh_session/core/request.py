@@ -77,7 +77,7 @@ def fold_request_header(
     return canonical_header(data.get("header"))
 
 
-def header_equals(a: dict[str, Any] | None, b: dict[str, Any] | None) -> bool:
+def header_equals(a: Any, b: Any) -> bool:
     """Tell whether two request headers ask for the same request.
 
     Args:
@@ -89,6 +89,9 @@ def header_equals(a: dict[str, Any] | None, b: dict[str, Any] | None) -> bool:
         the same as given (``""`` is not absent), and tools and prefix have the same text, an empty
         list counting as absent.
 
+    Raises:
+        PayloadError: ``PAYLOAD_INVALID`` for what is no object.
+
     Example:
         >>> config = {"provider": "p", "model": "m"}
         >>> header_equals({"config": config, "tools": []}, {"config": {**config, "extra": 1}})
@@ -96,6 +99,8 @@ def header_equals(a: dict[str, Any] | None, b: dict[str, Any] | None) -> bool:
     """
     if a is None or b is None:
         return a is b
+    if not isinstance(a, dict) or not isinstance(b, dict):
+        raise PayloadError("PAYLOAD_INVALID", "a request header must be an object")
     return _compared(a) == _compared(b)
 
 

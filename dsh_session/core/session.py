@@ -16,7 +16,7 @@ from dsh_session.core.header import SESSION_FORMAT_VERSION, SessionHeader
 from dsh_session.core.lossless import MAX_RECORDED_INTEGER, MAX_SAFE_INTEGER, encode, snapshot_json_value
 from dsh_session.core.messages import History, check_projectable, derive_event_message
 from dsh_session.core.request import canonical_header
-from dsh_session.core.shapes import name_of
+from dsh_session.core.shapes import Fault, name_of
 from dsh_session.core.stack import is_running_here
 from dsh_session.core.surface import UNSET, Links, Plan, SessionSurface, is_seq, surface_parts
 from dsh_session.core.view import FixedView
@@ -129,10 +129,10 @@ class Session:
         self._request: tuple[int, FrozenDict | None] = (0, None)
         self._appending = False
         self._header_line: bytes | None = None
-        self.surface = SessionSurface(self._up_to_date_links, self._state_lock)
+        self._surface = SessionSurface(self._up_to_date_links, self._state_lock)
         if seed is not None:
             self._take_seed(seed)
-        self.header = self._header_from(header)
+        self._header = self._header_from(header)
 
     def _header_from(self, header: SessionHeader | dict[str, Any] | None) -> SessionHeader:
         if isinstance(header, SessionHeader):
@@ -165,7 +165,7 @@ class Session:
 
     def _adopt(self, header: SessionHeader, line: bytes, findings: list[Finding]) -> None:
         """Take over what a loader read beside the events."""
-        self.header = header
+        self._header = header
         self._header_line = line
         self.findings = findings
 
@@ -350,7 +350,7 @@ class Session:
         sources: Any = UNSET
         if source_event_seqs is not None:
             sources = _sources_from(source_event_seqs)
-        if type == "step/start":
+        if type == "step/start" and op is UNSET and sources is UNSET and (quick or not self._fault(type, payload)):
             self._announce_step()
         try:
             with self._append_lock:
@@ -438,15 +438,16 @@ class Session:
             return error.at(index=seq, where=f"seq {seq}")
         return None
 
+    def _fault(self, kind: str, payload: Any) -> Fault | None:
+        """Give where a payload leaves its declared shape, with payload checks on."""
+        shape = VOCABULARY.shape(kind) if self._check_payloads else None
+        return None if shape is None else shape.fault(payload)
+
     def _check_slowly(self, kind: str, payload: Any, is_message: bool) -> None:  # noqa: FBT001 (private)
-        if self._check_payloads:
-            shape = VOCABULARY.shape(kind)
-            fault = shape.fault(payload) if shape is not None else None
-            if fault is not None:
-                path, message = fault
-                raise PayloadError(
-                    "PAYLOAD_INVALID", f"seq {len(self._log)}: $.{path} of {kind!r} {message}".replace("$..", "$.")
-                )
+        fault = self._fault(kind, payload)
+        if fault is not None:
+            path, message = fault
+            raise PayloadError("PAYLOAD_INVALID", f"seq {len(self._log)}: ${path} of {kind!r} {message}")
         if is_message:
             check_projectable(kind, payload, f"seq {len(self._log)}")
 
@@ -472,6 +473,16 @@ class Session:
     def id(self) -> str:
         """The session's id."""
         return self._id
+
+    @property
+    def header(self) -> SessionHeader:
+        """The creation metadata."""
+        return self._header
+
+    @property
+    def surface(self) -> SessionSurface:
+        """The surface, live: the same object for the session's life."""
+        return self._surface
 
     @property
     def events(self) -> FixedView[SessionEvent]:

@@ -60,6 +60,8 @@ class Entry:
     def attach(self) -> None:
         """Make the session live."""
         session, entries = self.session, self.state.entries
+        if not isinstance(session, Session):
+            raise TypeError(f"a store takes sessions, not {type(session).__name__}")
         with self.state.lock, session._state_lock:
             if session.id in entries:
                 raise StoreError("SESSION_EXISTS", f"session {session.id!r} is live already; detach it first")
@@ -271,9 +273,9 @@ class SessionStore:
         """
         self._entry(session).announce()
 
-    def get(self, id: str) -> Session | None:  # noqa: A002 (the field's name)
+    def get(self, id: Any) -> Session | None:  # noqa: A002 (the field's name)
         """Give the live session of an id, or None."""
-        entry = self._state.entries.get(id)
+        entry = self._state.entries.get(id) if isinstance(id, str) else None
         return None if entry is None else entry.session
 
     def list(self) -> "list[Session]":

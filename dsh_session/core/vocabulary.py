@@ -197,11 +197,11 @@ VOCABULARY: Final = Vocabulary()
 """The vocabulary that every session of this process uses."""
 
 
-def is_surface_eligible_type(event_type: str) -> bool:
+def is_surface_eligible_type(event_type: Any) -> bool:
     """Tell whether an event type is one of the five that produce messages.
 
     Example:
         >>> is_surface_eligible_type("tool/result"), is_surface_eligible_type("tool/call")
         (True, False)
     """
-    return event_type in SURFACE_TYPES
+    return isinstance(event_type, str) and event_type in SURFACE_TYPES

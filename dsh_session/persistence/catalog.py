@@ -8,7 +8,7 @@ from dsh_session.persistence.jsonl import EXTENSIONS, stored_at
 from dsh_session.persistence.protocol import StoredSession
 from dsh_session.persistence.rows import text_out
 from dsh_session.persistence.sqlite import MAGIC, SqlitePersistence, open_for_reading, stored_pieces, told
-from dsh_session.persistence.validate import LogFinding, validate_log, validate_pieces
+from dsh_session.persistence.validation import LogFinding, validate_log, validate_pieces
 
 
 def find_logs(path: Path) -> Iterator[Path]:

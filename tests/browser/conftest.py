@@ -36,9 +36,9 @@ def missing(why: str) -> None:
     pytest.skip(f"{why}; to run this test: {INSTALL}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while Playwright runs, an event loop runs in this thread: no other test may see it
 def chromium() -> Iterator[Browser]:
-    """A browser for all tests."""
+    """A browser for the tests of a module."""
     program = os.environ.get("DSH_SESSION_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         missing("no Chromium was found")

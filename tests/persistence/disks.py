@@ -8,6 +8,8 @@ from typing import Any
 
 from dsh_session.persistence.disk import Disk
 
+from .talk import QuickDisk
+
 CALLS = (
     "create",
     "open",
@@ -27,7 +29,7 @@ class PowerCut(BaseException):
     """The machine is off: nothing catches this on the way out."""
 
 
-class WatchedDisk(Disk):
+class WatchedDisk(QuickDisk):
     """Counts what is asked of the disk, and lets a test do something at a call.
 
     Attributes:

@@ -63,9 +63,17 @@ def _life(root: Path, disk: Any, acknowledge: Acknowledge) -> Session:
     return session
 
 
-def _steps(tmp_path: Path) -> list[str]:
+class NoLinks(FaultyDisk):
+    """A disk whose files have one name only."""
+
+    def link(self, source: Path, target: Path) -> None:
+        self._note("link")
+        raise OSError(errno.EPERM, f"no second name for {source}", str(target))
+
+
+def _steps(tmp_path: Path, kind: type[FaultyDisk] = FaultyDisk) -> list[str]:
     """What an undisturbed life asks of the disk, in order."""
-    disk = WatchedDisk()
+    disk = kind({})
     _life(tmp_path / "undisturbed", disk, lambda _seq: None)
     return disk.log
 
@@ -74,15 +82,17 @@ def _steps(tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT], ids=["ENOSPC", "EIO", "EDQUOT"])
+@pytest.mark.parametrize("kind", [FaultyDisk, NoLinks], ids=["by link", "by rename"])
 def test_a_failure_at_any_call_is_told_and_loses_nothing(
-    tmp_path: Path, code: int, count: Callable[[str], None]
+    tmp_path: Path, kind: type[FaultyDisk], code: int, count: Callable[[str], None]
 ) -> None:
-    steps = _steps(tmp_path)
-    assert {"create", "write", "sync", "link", "sync_folder", "make_folder", "open"} <= set(steps)
+    steps = _steps(tmp_path, kind)
+    way = "link" if kind is FaultyDisk else "rename"
+    assert {"create", "write", "sync", way, "sync_folder", "make_folder", "open"} <= set(steps)
     failed: list[str] = []
     for number in range(len(steps)):
         root = tmp_path / f"root-{number}"
-        disk = FaultyDisk({number: code})
+        disk = kind({number: code})
         stored: list[int] = []
 
         def acknowledge(seq: int, root: Path = root, stored: list[int] = stored) -> None:
@@ -97,7 +107,7 @@ def test_a_failure_at_any_call_is_told_and_loses_nothing(
         assert left == ({"s.jsonl", "s.tmp"} if disk.failed == ["unlink"] and "s.tmp" in left else {"s.jsonl"})
         failed += disk.failed
     kinds = ", ".join(f"{failed.count(name)} in {name}" for name in sorted(set(failed)))
-    count(f"{errno.errorcode[code]} at each of {len(steps)} calls: {len(failed)} failures ({kinds}), 0 events lost")
+    count(f"{errno.errorcode[code]} at each of {len(steps)} calls, by {way}: {len(failed)} failures ({kinds}), 0 lost")
 
 
 @pytest.mark.parametrize("name", ["write", "sync", "link", "sync_folder"])

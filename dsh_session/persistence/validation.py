@@ -2,7 +2,8 @@
 
 `load` stops at what it cannot read. `validate_log` goes on: every line is judged by itself as far as that
 is possible, and what one faulty line explains is not reported again with the lines after it. It holds
-a megabyte of text at a time.
+a megabyte of text at a time, and of what it has read only the links of the surface and what tool
+results are beside their content.
 """
 
 import re
@@ -153,7 +154,7 @@ class _Judge:
         self._links = Links()
         self._reader = LineReader(self._links)
         self._tracker = TurnTracker()
-        self._results: dict[int, dict[str, Any]] = {}  # what a rewrite of a tool result is compared with
+        self._results: dict[int, bytes] = {}  # what a rewrite of a tool result is compared with
         self._seq = 0  # that comes next
         self._slack = False  # whether the line before was no event, and may have stood for one or for none
 
@@ -256,11 +257,17 @@ class _Judge:
         if misshapen is not None:
             told.append(_Told("PAYLOAD_INVALID", misshapen))
         is_result = kind == "tool/result"
-        judged = _REWRITE if is_result and _is_rewrite(wire, self._results.get) else kind
+        judged = _REWRITE if is_result and _is_rewrite(wire, self._result) else kind
         broken = self._tracker.take(judged, place_for(judged, wire))
         told += [_Told("INVARIANT", fault.message, fault.rule) for fault in broken]
         if is_result and isinstance(data, dict):
-            self._results[seq] = {"type": kind, "data": {**data, "content": None}}
+            with suppress(SessionError, OverflowError):  # one that cannot be written again is compared with nothing
+                self._results[seq] = encode({**data, "content": None})
+
+    def _result(self, seq: int) -> dict[str, Any] | None:
+        """Give an earlier tool result, without its content."""
+        text = self._results.get(seq)
+        return None if text is None else {"type": "tool/result", "data": decode(text)}
 
 
 def _payload_fault(kind: str, data: Any) -> str | None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsh_session import Session, SessionError, loads
-from dsh_session.persistence.validate import UNREADABLE, LogFinding, validate_log, validate_pieces
+from dsh_session.persistence.validation import UNREADABLE, LogFinding, validate_log, validate_pieces
 
 from .talk import bare, call, say
 
