@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsh_session import Context, Recorder, Session, SessionHeader, lineage
+from dsh_session import Context, Recorder, lineage, loads
 from dsh_session.views import frames
 from tests.core.stores import context, no_collector, todo, turn
 from tests.views.hostile import HOSTILE, hostile_session
@@ -146,9 +146,7 @@ def test_a_creation_beyond_the_calendar_is_missing(created: float, shown: str | 
 
 
 def test_a_recorded_header_with_an_integer_of_three_hundred_digits_does_not_stop_the_frame() -> None:
-    header = SessionHeader({"version": 0, "id": "s", "createdAt": 10**300}, recorded=True)
-    session = Session("s")
-    session.header = header
+    session = loads(f'{{"type":"session","version":0,"id":"s","createdAt":{10**300}}}\n'.encode())
     with context() as ctx:
         ctx.sessions.enter(session)
         assert rows(ctx)["s"]["created"] is None
