@@ -18,7 +18,14 @@ MARK = "# refused"
 def _complaints() -> dict[str, dict[int, list[str]]]:
     """Run the checker once over both snippets, strictly and without the house's exceptions; give its errors by line."""
     files = sorted(SNIPPETS.glob("*.py"))
-    options = ["--config-file=", "--strict", "--no-error-summary", "--no-color-output", "--hide-error-context"]
+    options = [
+        "--config-file=",
+        "--ignore-missing-imports",
+        "--strict",
+        "--no-error-summary",
+        "--no-color-output",
+        "--hide-error-context",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, *map(str, files)],
         cwd=ROOT,
