@@ -143,7 +143,10 @@ class LineReader:
         except (msgspec.MsgspecError, RecursionError):
             return self._admit_slowly(line, seq)
         kind, is_message, is_routed = self._types[type(typed)]
-        if typed.seq != seq or not 0 <= typed.time <= MAX_SAFE_INTEGER or may_lose_a_number(line):
+        if typed.seq != seq or not 0 <= typed.time <= MAX_SAFE_INTEGER:
+            return self._admit_slowly(line, seq)
+        # Most lines are short and hold none of these: no need to call for them.
+        if (len(line) > 300 or b"-0" in line or b"e-" in line or b"E-" in line) and may_lose_a_number(line):
             return self._admit_slowly(line, seq)
         if is_routed and not _has_route(kind, typed.data):
             return self._admit_slowly(line, seq)

@@ -110,11 +110,13 @@ class Bus:
 
     def listeners(self, name: str, scope: object | None) -> tuple[Registration, ...]:
         """Give who hears an event of a session of this scope, in order."""
+        if scope is None:
+            return self._listeners.get((name, None), ())
         heard = self._heard.get((name, scope))
         if heard is None:
             with self._lock:
                 everyone = self._listeners.get((name, None), ())
-                own = self._listeners.get((name, scope), ()) if scope is not None else ()
+                own = self._listeners.get((name, scope), ())
                 if not own:
                     return everyone  # and nothing is kept: scopes come and go
                 # By number: a later registration with an equal function is another one all the same.

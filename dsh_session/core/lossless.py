@@ -267,10 +267,13 @@ def may_lose_a_number(text: bytes) -> bool:
     if (b"-0" in text or b"e-" in text or b"E-" in text) and _MAYBE_NEGATIVE_ZERO.search(text):
         return True
     # A run of so many digits covers every place that is a multiple of its length.
-    return len(text) > _LONG and any(map(_DIGITS.__contains__, text[_LONG - 1 :: _LONG]))
+    if len(text) <= _LONG or not any(map(_DIGITS.__contains__, text[_LONG - 1 :: _LONG])):
+        return False
+    return _LONG_RUN.search(text) is not None
 
 
 _DIGITS = frozenset(b"0123456789")
+_LONG_RUN = re.compile(rb"[0-9]{%d}" % _LONG)
 
 
 class _Lost(ValueError):  # noqa: N818 (a signal between two functions, never seen outside)
