@@ -1,6 +1,6 @@
 """Who listens to what: the listeners and checks of a tree of contexts."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from itertools import count
 from operator import itemgetter
@@ -33,6 +33,20 @@ class Registration(NamedTuple):
     loop: Any
 
 
+class Audience(NamedTuple):
+    """Who is asked about an event and who hears it, as long as the bus has this revision.
+
+    Attributes:
+        revision: The bus's revision.
+        checks: What may refuse the event.
+        listeners: Who hears it, in order.
+    """
+
+    revision: object
+    checks: tuple[Listener, ...]
+    listeners: tuple[Registration, ...]
+
+
 class Bus:
     """Registrations by event name and scope, in the order in which they are called.
 
@@ -47,6 +61,7 @@ class Bus:
         self._checks: dict[str, tuple[Listener, ...]] = dict.fromkeys(EVENTS, ())
         self._numbers = count(1)
         self._lock = RLock()
+        self.revision = object()  # another one after every change: whoever keeps an `Audience` compares it
 
     def on(self, name: str, listener: Listener, *, scope: object | None, prepend: bool) -> Callable[[], None]:
         """Add a listener; the answer removes it."""
@@ -83,6 +98,7 @@ class Bus:
             self._heard = {key: heard for key, heard in self._heard.items() if key[0] != name}
         else:
             self._heard.pop((name, scope), None)
+        self.revision = object()
 
     def check(self, name: str, check: Listener) -> Callable[[], None]:
         """Add a check; the answer removes it."""
@@ -96,12 +112,19 @@ class Bus:
         added: Listener = partial(check)  # an object of its own: one function may be registered twice
         with self._lock:
             self._checks[name] = (*self._checks[name], added)
+            self.revision = object()
 
         def undo() -> None:
             with self._lock:
                 self._checks[name] = tuple(each for each in self._checks[name] if each is not added)
+                self.revision = object()
 
         return undo
+
+    def audience(self, name: str, scope: object | None) -> Audience:
+        """Give whom an event of a session of this scope concerns; worth keeping for an event as frequent as appends."""
+        revision = self.revision  # before the rest: what changes meanwhile makes this one stale, not wrong
+        return Audience(revision, self._checks[name], self.listeners(name, scope))
 
     def run_checks(self, name: str, *args: Any) -> None:
         """Call the checks of an event; the first that raises refuses it."""
@@ -168,17 +191,18 @@ def call_uncontained(registration: Registration, args: tuple[Any, ...], family: 
     """Call a listener whose own failure is the caller's; that of a coroutine comes too late and is logged."""
     answer = registration.listener(*args)
     if answer is not None and is_awaitable(answer):
-        call_contained(registration._replace(listener=lambda *_: answer), args, family, session_id)
+        call_contained((registration._replace(listener=lambda *_: answer),), args, family, session_id)
 
 
-def call_contained(registration: Registration, args: tuple[Any, ...], family: str, session_id: str) -> None:
-    """Call a listener whose failures concern nobody else: they are logged."""
-    try:
-        answer = registration.listener(*args)
-        if answer is not None and is_awaitable(answer):
-            _schedule(answer, registration.loop, family, session_id)
-    except Exception as error:  # noqa: BLE001 (contained, whatever it is)
-        warn(session_id, family, error)
+def call_contained(registrations: Iterable[Registration], args: tuple[Any, ...], family: str, session_id: str) -> None:
+    """Call listeners whose failures concern nobody else: they are logged, and the next one is called."""
+    for _, listener, loop in registrations:
+        try:
+            answer = listener(*args)
+            if answer is not None:
+                take_answer(answer, loop, family, session_id)
+        except Exception as error:  # noqa: BLE001 (contained, whatever it is)
+            warn(session_id, family, error)
 
 
 def warn(session_id: str, family: str, error: BaseException) -> None:
@@ -190,6 +214,12 @@ def warn(session_id: str, family: str, error: BaseException) -> None:
 
 
 _pending: set[Any] = set()  # asyncio holds its tasks weakly
+
+
+def take_answer(answer: Any, loop: Any, family: str, session_id: str) -> None:
+    """Await what a listener gave, if it can be awaited, in the loop that runs or in the listener's own."""
+    if is_awaitable(answer):
+        _schedule(answer, loop, family, session_id)
 
 
 def _schedule(answer: Awaitable[Any], loop: Any, family: str, session_id: str) -> None:

@@ -36,7 +36,13 @@ SurfaceOp = Literal["append"] | Replace | dict[str, Any]
 
 
 class Link(Protocol):
-    """What a store ties a session to itself with."""
+    """What a store ties a session to itself with.
+
+    Attributes:
+        detach_wanted: Whether something waits for the append to be over.
+    """
+
+    detach_wanted: bool
 
     def commit(self, event: SessionEvent, plan: Plan | None) -> None:
         """Write an accepted event and publish it, or refuse it by raising."""
@@ -366,7 +372,7 @@ class Session:
                 return event
         finally:
             link = self._link
-            if link is not None:
+            if link is not None and link.detach_wanted:
                 link.settle()
 
     def _announce_step(self) -> None:

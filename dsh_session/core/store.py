@@ -10,7 +10,7 @@ from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from dsh_session.core.bus import Bus, call_contained, call_uncontained, is_awaitable, warn
+from dsh_session.core.bus import Bus, call_contained, call_uncontained, is_awaitable, take_answer, warn
 from dsh_session.core.errors import HeaderError, SessionForkError, StoreError
 from dsh_session.core.event import SessionEvent
 from dsh_session.core.header import SESSION_FORMAT_VERSION
@@ -47,15 +47,19 @@ class StoreState:
 class Entry:
     """One stay of a session in a store: from `enter` to its detach."""
 
-    __slots__ = ("_detach_wanted", "announced", "scope", "session", "state")
+    __slots__ = ("_audience", "_bus", "announced", "detach_wanted", "scope", "session", "state", "store")
 
-    def __init__(self, session: Session, state: StoreState, scope: object | None) -> None:
-        """Take the session, the store's state, and the scope that hears it."""
+    def __init__(self, session: Session, store: "SessionStore") -> None:
+        """Take the session, and the store that it enters: its state, and the scope that hears it."""
+        state = store._state
         self.session = session
+        self.store = store
         self.state = state
-        self.scope = scope
+        self.scope = store._scope
         self.announced = False
-        self._detach_wanted = False
+        self.detach_wanted = False
+        self._bus = state.bus
+        self._audience = state.bus.audience("session/event", store._scope)
 
     def attach(self) -> None:
         """Make the session live."""
@@ -74,20 +78,32 @@ class Entry:
 
     def commit(self, event: SessionEvent, plan: Plan | None) -> None:
         """Check, write and publish one event; the session holds its append lock."""
-        session, bus = self.session, self.state.bus
-        listeners = bus.listeners("session/event", self.scope)
-        bus.run_checks("session/event", session, event)
-        session._write(event, plan)
-        for listener in listeners:
-            call_contained(listener, (session, event), "session/event", session.id)
+        session, bus = self.session, self._bus
+        audience = self._audience
+        if audience[0] is not bus.revision:
+            audience = self._audience = bus.audience("session/event", self.scope)
+        _, checks, listeners = audience
+        for check in checks:
+            check(session, event)
+        if plan is None:
+            session._log.append(event)
+        else:
+            session._write(event, plan)
+        # What `call_contained` does, for what happens most often.
+        for _, listener, loop in listeners:
+            try:
+                answer = listener(session, event)
+                if answer is not None:
+                    take_answer(answer, loop, "session/event", session.id)
+            except Exception as error:  # noqa: BLE001 (contained, whatever it is)
+                warn(session.id, "session/event", error)
 
     def before_step(self) -> None:
         """Tell the listeners of ``session/pre-step``; no append is under way, so they may append to the session."""
-        session, bus = self.session, self.state.bus
+        session, bus = self.session, self._bus
         listeners = bus.listeners("session/pre-step", self.scope)
         bus.run_checks("session/pre-step", session)
-        for listener in listeners:
-            call_contained(listener, (session,), "session/pre-step", session.id)
+        call_contained(listeners, (session,), "session/pre-step", session.id)
 
     def announce(self) -> None:
         """Tell the listeners of ``session/created``, once."""
@@ -97,7 +113,7 @@ class Entry:
             self.settle()
 
     def _announce(self) -> None:
-        session, bus = self.session, self.state.bus
+        session, bus = self.session, self._bus
         with self.state.lock:
             if session._link is not self:
                 raise _not_live(session)
@@ -116,7 +132,7 @@ class Entry:
 
     def settle(self) -> None:
         """Take the session out if that was wanted during the dispatch that is now over."""
-        if self._detach_wanted:
+        if self.detach_wanted:
             self.detach()
 
     def _take_out(self) -> bool:
@@ -125,7 +141,7 @@ class Entry:
             if session._link is not self:
                 return False
             # Wished for before looking: whoever ends a dispatch sees the wish, or this sees the end.
-            self._detach_wanted = True
+            self.detach_wanted = True
             if not session._append_lock.acquire(blocking=False):
                 return False
             try:
@@ -139,14 +155,13 @@ class Entry:
                 session._append_lock.release()
 
     def _publish_disposal(self) -> None:
-        bus, session = self.state.bus, self.session
+        bus, session = self._bus, self.session
         try:
             bus.run_checks("session/disposed", session)
         except Exception as error:  # noqa: BLE001 (nothing stops a disposal)
             warn(session.id, "session/disposed", error)
             return
-        for listener in bus.listeners("session/disposed", self.scope):
-            call_contained(listener, (session,), "session/disposed", session.id)
+        call_contained(bus.listeners("session/disposed", self.scope), (session,), "session/disposed", session.id)
 
 
 _ANNOUNCING = Entry._announce.__code__
@@ -154,6 +169,28 @@ _ANNOUNCING = Entry._announce.__code__
 
 def _not_live(session: Session) -> StoreError:
     return StoreError("NOT_LIVE", f"session {session.id!r} is not live in this store; enter it first")
+
+
+def store_of(session: Session) -> "SessionStore | None":
+    """Give the store that a session entered, or None while it is not live.
+
+    Args:
+        session: Any session.
+
+    Returns:
+        The store through which it was created or entered; what is forked there belongs to the same context.
+
+    Example:
+        >>> from dsh_session import Context
+        >>> with Context() as ctx:
+        ...     session = ctx.sessions.create("tour")
+        ...     store_of(session) is ctx.sessions
+        True
+        >>> store_of(session) is None
+        True
+    """
+    link = session._link
+    return link.store if isinstance(link, Entry) else None
 
 
 class SessionStore:
@@ -168,6 +205,11 @@ class SessionStore:
         self._context = context
         self._state = state
         self._scope = scope
+
+    @property
+    def context(self) -> "Context":
+        """The context that owns what is created through this store."""
+        return self._context
 
     def create(
         self,
@@ -198,7 +240,7 @@ class SessionStore:
         return self._live(self.prepare(id, seed=seed, meta=meta))
 
     def _live(self, session: Session) -> Session:
-        entry = Entry(session, self._state, self._scope)
+        entry = Entry(session, self)
         # Owned before it is live, so that no interruption leaves a session that nobody takes out.
         disown = self._context.effect(entry.detach)
         try:
@@ -260,7 +302,7 @@ class SessionStore:
             ContextError: ``CONTEXT_CLOSED``.
         """
         self._context.require_open()
-        entry = Entry(session, self._state, self._scope)
+        entry = Entry(session, self)
         entry.attach()
         return entry.detach
 
@@ -292,25 +334,20 @@ class SessionStore:
             StoreError: ``NOT_LIVE``.
             BaseException: What the earliest registered failing listener raised.
         """
-        import asyncio
-
         entry = self._entry(session)
         bus = self._state.bus
         bus.run_checks("session/flush", session)
-        outcomes: list[Any] = []
+        outcomes: list[Any] = []  # of what gave an answer or failed, in order
         for registration in bus.listeners("session/flush", entry.scope):
             try:
-                outcomes.append(registration.listener(session))
+                answer = registration.listener(session)
             except Exception as error:  # noqa: BLE001 (the others run all the same)
                 outcomes.append(_Raised(error))
-        waiting = [asyncio.ensure_future(outcome) for outcome in outcomes if is_awaitable(outcome)]
-        settled = iter(await asyncio.gather(*waiting, return_exceptions=True))
-        for outcome in outcomes:
-            result = next(settled) if is_awaitable(outcome) else outcome
-            if isinstance(result, _Raised):
-                raise result.error
-            if isinstance(result, BaseException) and is_awaitable(outcome):
-                raise result
+            else:
+                if answer is not None and is_awaitable(answer):
+                    outcomes.append(answer)
+        if outcomes:
+            await _first_failure(outcomes)
 
     def fork(self, source: Session | str, boundary: int | None = None, child_session_id: str | None = None) -> Session:
         """Start a live child from a completed turn (the seeds' "Live-session fork API").
@@ -377,6 +414,18 @@ class _Raised:
 
     def __init__(self, error: Exception) -> None:
         self.error = error
+
+
+async def _first_failure(outcomes: "list[Any]") -> None:
+    """Await what can be awaited, all of it, and raise the first failure in the order of the listeners."""
+    import asyncio
+
+    waiting = [asyncio.ensure_future(outcome) for outcome in outcomes if not isinstance(outcome, _Raised)]
+    settled = iter(await asyncio.gather(*waiting, return_exceptions=True))
+    for outcome in outcomes:
+        failure = outcome.error if isinstance(outcome, _Raised) else next(settled)
+        if isinstance(failure, BaseException):
+            raise failure
 
 
 def _header_fields(meta: Any) -> dict[str, Any]:

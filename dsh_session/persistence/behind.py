@@ -27,6 +27,7 @@ class Stay:
     Attributes:
         session: The session.
         durable: How many of its events are durable.
+        unwritten: How many bytes of it were not even handed to the operating system.
     """
 
     def __init__(self, backend: SessionPersistence, session: Session, *, floor: int) -> None:
@@ -38,7 +39,7 @@ class Stay:
         self._stored = False
         self._settled = False
         self._lock = RLock()
-        self._unwritten = 0
+        self.unwritten = 0
         self._unsynced = 0
 
     def adopt(self) -> None:
@@ -70,16 +71,13 @@ class Stay:
         """Go on with a log that is claimed, repaired and durable already."""
         self._stored, self._settled, self.durable = True, True, durable
 
-    def note(self, event: SessionEvent) -> None:
-        """Take notice of an append; a turn that is over, or grows long, is handed to the operating system."""
-        self._unwritten += len(event._line)
-        if event.type != "turn/end" and self._unwritten < WRITE_AT:
-            return
+    def hand_over(self) -> None:
+        """Give what was appended to the operating system; where much has come together, make it durable."""
         # A flush in another thread writes it as well, and an append does not wait for that.
-        if self._lock.acquire(blocking=False):
+        if self._lock.acquire(False):
             try:
-                self._unsynced += self._unwritten
-                self._unwritten = 0
+                self._unsynced += self.unwritten
+                self.unwritten = 0
                 self.drain(sync=self._unsynced >= SYNC_AT)
             finally:
                 self._lock.release()
@@ -91,16 +89,16 @@ class Stay:
             Exception: What went wrong; nothing is lost, and the next call writes it.
         """
         with self._lock:
-            events = self.session.events
-            if self._settled and self.durable == len(events):
+            there = len(self.session._log)
+            if self._settled and self.durable == there:
                 return
-            if not self._stored and len(events) <= self._floor:
+            if not self._stored and there <= self._floor:
                 return
             try:
                 self._write(sync=sync)
             except Exception as error:
                 durable = self.durable if self._settled else 0  # a name that is not durable keeps no events
-                waiting = f"{len(events) - durable} events from seq {durable} on"
+                waiting = f"{there - durable} events from seq {durable} on"
                 error.add_note(
                     f"session {self.session.id!r}: {waiting} are not durable."
                     " They are kept in memory, and the next flush writes them."
@@ -120,8 +118,9 @@ class Stay:
                 if not self._stored:
                     raise
             self._stored = True
-        self.durable = backend.append(session.id, session.events[self.durable :], sync=sync)
-        self._unwritten = 0
+        # A slice of the log itself: it is as fixed as a view's, and this is done for every turn.
+        self.durable = backend.append(session._id, session._log[self.durable :], sync=sync)
+        self.unwritten = 0
         if sync:
             self._settled, self._unsynced = True, 0
 
@@ -197,10 +196,15 @@ class WriteBehind:
         stay = self._stays.get(session)
         if stay is None:
             stay = self._attach(session, floor=event.seq)
-        stay.note(event)
+        stay.unwritten = waiting = stay.unwritten + len(event._line)
+        if event.type == "turn/end" or waiting >= WRITE_AT:
+            stay.hand_over()
 
     def _on_flush(self, session: Session) -> None:
-        self._attach(session, floor=session.seq).drain()
+        stay = self._stays.get(session)
+        if stay is None:
+            stay = self._attach(session, floor=session.seq)
+        stay.drain()
 
     def _on_disposed(self, session: Session) -> None:
         # Where this fails the stay remains, and the close tries again.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 _CLOSE_ON_EXEC: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+_PLACED: Final = hasattr(os, "pwrite")
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -29,7 +30,7 @@ class Disk:
 
     def write(self, file: int, data: bytes | memoryview, offset: int) -> int:
         """Write bytes at an offset; give how many were written, which may be fewer."""
-        if hasattr(os, "pwrite"):
+        if _PLACED:
             return os.pwrite(file, data, offset)
         os.lseek(file, offset, os.SEEK_SET)
         return os.write(file, data)

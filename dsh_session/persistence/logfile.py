@@ -63,6 +63,7 @@ class LogFile:
         """Take the log's path, its lock, and what makes names durable; nothing is opened yet."""
         self.path = path
         self.lock = lock
+        self._name = os.fspath(path)
         self._disk = names.disk
         self._names = names
         self._file: int | None = None
@@ -189,10 +190,10 @@ class LogFile:
 
     def _require_unchanged(self, size: int) -> None:
         try:
-            status = os.stat(self.path)  # noqa: PTH116 (called for every flush)
+            status = os.stat(self._name)  # noqa: PTH116 (called for every flush)
         except FileNotFoundError:
             raise _changed(self.path, "is not there any more") from None
-        if _identity(status) != self._identity:
+        if (status.st_dev, status.st_ino) != self._identity:
             raise _changed(self.path, "is another file now")
         if status.st_size != size:
             raise _changed(self.path, f"is {status.st_size} bytes long, where {size} were written")
@@ -225,10 +226,9 @@ def continuing(events: Sequence[SessionEvent], seq: int) -> Sequence[SessionEven
 
 
 def _write_all(disk: Disk, file: int, data: bytes, offset: int) -> None:
-    rest = memoryview(data)
-    while rest:
-        written = disk.write(file, rest, offset)
-        rest, offset = rest[written:], offset + written
+    written = disk.write(file, data, offset)
+    while written < len(data):
+        written += disk.write(file, memoryview(data)[written:], offset + written)
 
 
 def _give_name(disk: Disk, file: int, draft: Path, path: Path) -> None:

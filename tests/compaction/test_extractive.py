@@ -18,7 +18,7 @@ from tests.strategies import contents, json_values
 
 from .sessions import Weights, session, talked
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 PADDING = "and so on, at some length, for a summary has to be shorter than what it stands for. "
 
 

@@ -10,7 +10,7 @@ from dsh_session.core.invariants import check_invariants
 
 from .sessions import Weights, close_turn, say, talked
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -26,7 +26,7 @@ from dsh_session.core.tracker import TurnTracker
 
 from .payloads import ROUTE, USER, payload, text, wire_event
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 TRIGGER = {"kind": "message", "source": USER}
 
 

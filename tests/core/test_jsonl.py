@@ -17,7 +17,7 @@ from .payloads import ROUTE, conversation, payload, wire_event
 from .refusals import assert_agrees
 
 LOGS = Path(__file__).parent.parent / "data" / "logs"
-RECORDED = sorted(LOGS.glob("*/*.jsonl"))
+RECORDED = sorted(LOGS.glob("*v0*/*.jsonl"))
 
 HEADER = '{"type":"session","version":0,"id":"s","createdAt":5}'
 EVENTS = [

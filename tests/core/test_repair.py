@@ -17,7 +17,7 @@ from dsh_session.core.view import FixedView
 
 from .payloads import ROUTE, payload, text, wire_event
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 STEP = {"turn": 1, "step": 1}
 SMALL = 200
 
