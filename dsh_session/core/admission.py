@@ -1,11 +1,11 @@
 """From outside into the log: one event at a time, checked to what replay needs.
 
-Two doors, one set of rules. `admit_line` takes a line of a file; the common shapes are checked
+Two doors, one set of rules. `LineReader` takes the lines of a file; the common shapes are checked
 by one typed msgspec decode, everything else by `check_wire`. `check_wire` takes an event's wire
 form as plain JSON.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Union
 
 import msgspec
@@ -121,44 +121,71 @@ def surface_mark(op: Any) -> str | Replace:
 
 
 class LineReader:
-    """Reads event lines of a log in order, each checked completely."""
+    """Reads event lines of a log in order, each checked completely.
 
-    def __init__(self, links: Links) -> None:
-        """Take the surface that the events go to."""
+    Attributes:
+        taken: How many events were read, which is the seq that the next line must have.
+    """
+
+    def __init__(self, links: Links, keep: Callable[[SessionEvent], Any]) -> None:
+        """Take the surface that the events go to, and what keeps them."""
+        self.taken = 0
         self._links = links
+        self._keep = keep
         self._read, self._types = _typed_reader()
 
-    def admit(self, line: bytes, seq: int) -> SessionEvent:
-        """Read one line, take it into the surface, and give the event.
+    def take(self, lines: Iterable[bytes], text: bytes) -> None:
+        """Read lines, take them into the surface, and hand on the events.
 
         Args:
-            line: The line's bytes without the line break.
-            seq: The seq it must have.
+            lines: Their bytes without the line breaks.
+            text: What they were cut from. Most text holds no number that needs a second look, and
+                that is asked once for all of it.
 
         Raises:
-            SessionError: What is wrong with it; the caller knows the place.
+            SessionError: What is wrong with the line whose seq is `taken`; the caller knows the place.
         """
+        read, types, links, keep = self._read, self._types, self._links, self._keep
+        may_lose = may_lose_a_number(text)
+        seq = self.taken
         try:
-            typed = self._read(line)
-        except (msgspec.MsgspecError, RecursionError):
-            return self._admit_slowly(line, seq)
-        kind, is_message, is_routed = self._types[type(typed)]
-        if typed.seq != seq or not 0 <= typed.time <= MAX_SAFE_INTEGER:
-            return self._admit_slowly(line, seq)
-        # Most lines are short and hold none of these: no need to call for them.
-        if (len(line) > 300 or b"-0" in line or b"e-" in line or b"E-" in line) and may_lose_a_number(line):
-            return self._admit_slowly(line, seq)
-        if is_routed and not _has_route(kind, typed.data):
-            return self._admit_slowly(line, seq)
-        if not is_message:
-            return SessionEvent(kind, seq, typed.time, line)
-        op = typed.surfaceOp
-        plan = self._links.plan(seq, kind, op, typed.sourceEventSeqs)
-        self._links.apply(plan)  # type: ignore[arg-type]  # a message always has a plan
-        return SessionEvent(kind, seq, typed.time, line, "append" if op == "append" else surface_mark(op))
+            for line in lines:
+                try:
+                    typed = read(line)
+                except (msgspec.MsgspecError, RecursionError):
+                    keep(self._admit_slowly(line, seq))
+                    seq += 1
+                    continue
+                kind, is_message, is_routed = types[typed.__class__]
+                if (
+                    typed.seq != seq
+                    or not 0 <= typed.time <= MAX_SAFE_INTEGER
+                    or (may_lose and may_lose_a_number(line))
+                    or (is_routed and not _has_route(kind, typed.data))
+                ):
+                    event = self._admit_slowly(line, seq)
+                elif is_message:
+                    op, sources = typed.surfaceOp, typed.sourceEventSeqs
+                    if op == "append" and (sources is UNSET or _are_sound(sources, seq)):
+                        links.push(seq)
+                        event = SessionEvent(kind, seq, typed.time, line, "append")
+                    else:
+                        links.apply(links.plan(seq, kind, op, sources))  # type: ignore[arg-type]  # a message has one
+                        event = SessionEvent(kind, seq, typed.time, line, surface_mark(op))
+                else:
+                    event = SessionEvent(kind, seq, typed.time, line)
+                keep(event)
+                seq += 1
+        finally:
+            self.taken = seq
 
     def _admit_slowly(self, line: bytes, seq: int) -> SessionEvent:
         return admit_wire(decode_strictly(line), line, seq, self._links)
+
+
+def _are_sound(sources: list[int], seq: int) -> bool:
+    """Tell whether an appended event may cite these; what is not plainly so, `Links.plan` judges."""
+    return bool(sources) and min(sources) >= 0 and max(sources) < seq and len(set(sources)) == len(sources)
 
 
 def _has_route(kind: str, data: Any) -> bool:
@@ -179,7 +206,8 @@ def _typed_reader() -> _Reader:
             shape = VOCABULARY.shape(kind)
             fields: list[Any] = [("seq", int), ("time", int), ("data", struct_of(shape) if shape else Any)]
             if kind in SURFACE_TYPES:
-                fields += [("surfaceOp", Any, UNSET), ("sourceEventSeqs", Any, UNSET)]
+                sources = Union[list[int], msgspec.UnsetType]  # noqa: UP007 (made at run time)
+                fields += [("surfaceOp", Any, UNSET), ("sourceEventSeqs", sources, UNSET)]
             event = msgspec.defstruct("Event", fields, tag_field="type", tag=kind, forbid_unknown_fields=True, gc=False)
             types[event] = (kind, kind in SURFACE_TYPES, kind in _ROUTED)
         read = msgspec.json.Decoder(Union[tuple(types)]).decode  # noqa: UP007 (made at run time)

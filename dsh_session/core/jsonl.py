@@ -8,11 +8,10 @@ There is one reader, `read_prefix`. It cuts text into lines, decides where the v
 holds a megabyte at a time; what becomes of a line is its caller's business.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,11 +25,18 @@ from dsh_session.core.source import CHUNK, DamagedSourceError, TornSourceError, 
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-Admit = Callable[[bytes, int], Any]
-"""Takes a line and the seq it must have, and gives what it holds; raises `SessionError` for what no log may hold."""
 
-Keep = Callable[[Any], Any]
-"""Takes what `Admit` gave."""
+class Taker(Protocol):
+    """What becomes of the event lines of a log.
+
+    Attributes:
+        taken: How many were taken, which is the seq that the next one must have.
+    """
+
+    taken: int
+
+    def take(self, lines: Iterable[bytes], text: bytes) -> None:
+        """Take lines that were cut from a text; raise `SessionError` at the first that no log may hold there."""
 
 
 class Prefix(NamedTuple):
@@ -88,11 +94,11 @@ def read_session(pieces: Iterable[bytes]) -> tuple[Session, Prefix]:
     findings: list[Finding] = []
     made: list[tuple[Session, SessionHeader, bytes]] = []
 
-    def begin(line: bytes) -> tuple[Admit, Keep]:
+    def begin(line: bytes) -> Taker:
         header = read_header(line, findings)
         session = Session(header.id)
         made.append((session, header, line))
-        return LineReader(session._links).admit, session._log.append
+        return LineReader(session._links, session._log.append)
 
     prefix = read_prefix(pieces, begin, findings)
     session, header, line = made[0]
@@ -118,12 +124,12 @@ def scan(pieces: Iterable[bytes]) -> tuple[dict[str, Any], Prefix]:
     """
     found: dict[str, Any] = {}
 
-    def begin(line: bytes) -> tuple[Admit, Keep]:
+    def begin(line: bytes) -> Taker:
         meta = header_fields(line)
         if meta is None:
             raise LogFileError("JSONL_BAD_HEADER", "line 1: no session header", line=1, offset=0)
         found.update(meta)
-        return _admit_framed, deque[None](maxlen=0).append
+        return _FrameReader()
 
     return found, read_prefix(pieces, begin, [])
 
@@ -162,6 +168,7 @@ class Lines:
 
     Attributes:
         offset: Where the line begins that is read next.
+        text: What the lines of the last batch were cut from.
         tail: What follows the last line break.
         torn: Why the text ends in the middle, where its source said so.
     """
@@ -170,6 +177,7 @@ class Lines:
         """Take the pieces; they may be cut anywhere."""
         self._pieces = pieces
         self.offset = 0
+        self.text = b""
         self.tail = b""
         self.torn: str | None = None
 
@@ -181,7 +189,7 @@ class Lines:
                 if b"\n" not in piece:
                     parts.append(piece)
                     continue
-                text = b"".join((*parts, piece)) if parts else piece
+                self.text = text = b"".join((*parts, piece)) if parts else piece
                 lines = text.split(b"\n")
                 rest = lines.pop()
                 parts = [rest] if rest else []
@@ -192,15 +200,12 @@ class Lines:
         self.tail = b"".join(parts)
 
 
-def read_prefix(
-    pieces: Iterable[bytes], begin: Callable[[bytes], tuple[Admit, Keep]], findings: list[Finding]
-) -> Prefix:
+def read_prefix(pieces: Iterable[bytes], begin: Callable[[bytes], Taker], findings: list[Finding]) -> Prefix:
     """Read the lines of a log up to where its valid prefix ends.
 
     Args:
         pieces: The text.
-        begin: Called with the header line; gives what each event line is checked with, and where the
-            result goes.
+        begin: Called with the header line; gives what takes the event lines.
         findings: What is left out is reported here.
 
     Raises:
@@ -208,34 +213,30 @@ def read_prefix(
     """
     lines = Lines(pieces)
     batches = lines.batches()
-    seq = 0
+    taken = 0
     try:
         batch, start = first_batch(next(batches, None), lines, findings)
-        admit, keep = begin(batch[0])
-        first = 1  # which line of the batch is the event `seq`
-        at_seq = 0
-        while True:
+        taker = begin(batch[0])
+        first = 1  # which line of the batch is the event that comes next
+        while batch:
             try:
-                for line in batch[1:] if first else batch:
-                    keep(admit(line, seq))
-                    seq += 1
+                taker.take(batch[1:] if first else batch, lines.text)
+                taken = taker.taken
             except SessionError as error:
-                at = seq - at_seq + first
+                at = taker.taken - taken + first
                 offset = lines.offset + start + sum(len(line) + 1 for line in batch[:at])
-                _judge(error, seq, offset, batch[at:], batches, findings)
-                return Prefix(seq, offset)
+                _judge(error, taker.taken, offset, batch[at:], batches, findings)
+                return Prefix(taker.taken, offset)
             batch = next(batches, [])
-            if not batch:
-                break
-            first, start, at_seq = 0, 0, seq
+            first = start = 0
     except DamagedSourceError as error:
-        message = f"line {seq + 2}: {error}; more follows, so nothing may be cut here"
-        raise LogFileError("JSONL_CORRUPT", message, line=seq + 2, offset=lines.offset) from None
+        message = f"line {taken + 2}: {error}; more follows, so nothing may be cut here"
+        raise LogFileError("JSONL_CORRUPT", message, line=taken + 2, offset=lines.offset) from None
     if lines.tail or lines.torn:
-        what = lines.torn or f"line {seq + 2} has no line break"
+        what = lines.torn or f"line {taken + 2} has no line break"
         message = f"{what} ({len(lines.tail)} bytes); it was left out"
-        findings.append(Finding("TORN_TAIL", message, seq + 2, lines.offset))
-    return Prefix(seq, lines.offset)
+        findings.append(Finding("TORN_TAIL", message, taken + 2, lines.offset))
+    return Prefix(taken, lines.offset)
 
 
 def first_batch(batch: list[bytes] | None, lines: Lines, findings: list[Finding]) -> tuple[list[bytes], int]:
@@ -279,8 +280,19 @@ class _Frame(msgspec.Struct, gc=False):
 _read_frame = msgspec.json.Decoder(_Frame).decode
 
 
-def _admit_framed(line: bytes, seq: int) -> None:
-    """Ask no more of a line than that it is JSON and carries its seq."""
+class _FrameReader:
+    """Asks no more of lines than that they are JSON and carry their seqs."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def take(self, lines: Iterable[bytes], text: bytes) -> None:  # noqa: ARG002 (a `Taker`'s)
+        for line in lines:
+            _require_frame(line, self.taken)
+            self.taken += 1
+
+
+def _require_frame(line: bytes, seq: int) -> None:
     try:
         own = _read_frame(line).seq
     except (msgspec.MsgspecError, RecursionError):

@@ -263,16 +263,17 @@ def decode_strictly(text: bytes) -> Any:
 
 
 def may_lose_a_number(text: bytes) -> bool:
-    """Tell, cheaply, whether JSON text could hold a number that a double does not: -0, or hundreds of digits."""
-    if (b"-0" in text or b"e-" in text or b"E-" in text) and _MAYBE_NEGATIVE_ZERO.search(text):
+    """Tell, cheaply, whether JSON text could hold a number that a double does not: -0, or hundreds of digits.
+
+    Quick enough for a megabyte of lines at once, which is how a log is read.
+    """
+    if _MAYBE_NEGATIVE_ZERO.search(text):
         return True
-    # A run of so many digits covers every place that is a multiple of its length.
-    if len(text) <= _LONG or not any(map(_DIGITS.__contains__, text[_LONG - 1 :: _LONG])):
-        return False
-    return _LONG_RUN.search(text) is not None
+    # Of a run of so many digits, at least eight in a row are at a multiple of an eighth of its length.
+    return bool(len(text) >= _LONG and _EIGHT_DIGITS.search(text[:: _LONG // 8]) and _LONG_RUN.search(text))
 
 
-_DIGITS = frozenset(b"0123456789")
+_EIGHT_DIGITS = re.compile(rb"[0-9]{8}")
 _LONG_RUN = re.compile(rb"[0-9]{%d}" % _LONG)
 
 

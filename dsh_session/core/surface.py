@@ -177,24 +177,20 @@ class Links:
 
     def apply(self, plan: Plan) -> None:
         """Change the list as planned. Doing it again, after an interruption, changes nothing more."""
-        head, tail, count, generation, _ = self.ends
         seq, left, right, shadowed, rank, last_rank = plan
+        if shadowed is None:
+            self.push(seq)
+            return
+        head, tail, count, generation, _ = self.ends
         prev, next_ = self._prev, self._next
-        gap = seq + 1 - len(next_)
-        if gap > 0 or len(prev) <= seq:
-            prev.extend([_OFF] * (seq + 1 - len(prev)))
-            next_.extend([_OFF] * gap)
-        if shadowed is not None:
-            if not self._splices:
-                self._catch_up()
-            self._ranks[seq] = rank
-            self._splices.append((rank, last_rank, seq))
-            for node in shadowed:
-                next_[node] = prev[node] = _OFF
-            count -= len(shadowed)
-            generation += 1
-        elif self._splices:
-            self._splices.append((rank, last_rank, seq))
+        _reach(prev, seq)
+        _reach(next_, seq)
+        if not self._splices:
+            self._catch_up()
+        self._ranks[seq] = rank
+        self._splices.append((rank, last_rank, seq))
+        for node in shadowed:
+            next_[node] = prev[node] = _OFF
         prev[seq] = left
         next_[seq] = right
         if left == _NONE:
@@ -205,7 +201,27 @@ class Links:
             tail = seq
         else:
             prev[right] = seq
-        self.ends = (head, tail, count + 1, generation, seq + 1)
+        self.ends = (head, tail, count - len(shadowed) + 1, generation + 1, seq + 1)
+
+    def push(self, seq: int) -> None:
+        """Put a node that may enter by appending, which the caller knows, at the tail."""
+        head, tail, count, generation, _ = self.ends
+        prev, next_ = self._prev, self._next
+        if len(prev) == len(next_) == seq:
+            prev.append(tail)
+            next_.append(_NONE)
+        else:
+            _reach(prev, seq)
+            _reach(next_, seq)
+            prev[seq] = tail
+            next_[seq] = _NONE
+        if self._splices:
+            self._splices.append((seq, seq, seq))
+        if tail == _NONE:
+            head = seq
+        else:
+            next_[tail] = seq
+        self.ends = (head, seq, count + 1, generation, seq + 1)
 
     def _check_sources(self, seq: int, kind: str, sources: Any) -> set[Any]:
         if not isinstance(sources, list):
@@ -304,6 +320,13 @@ class Links:
         head, tail, count, _, _ = self.ends
         summary = f"{count} nodes, {head} to {tail}" if count else "it is empty"
         return SurfaceError("RANGE_NOT_FOUND", f"{what} is not on the surface ({summary})")
+
+
+def _reach(links: list[int], seq: int) -> None:
+    """Make a list of links long enough for a seq; what lies between are log-only events."""
+    gap = seq + 1 - len(links)
+    if gap > 0:
+        links.extend([_OFF] * gap)
 
 
 def is_seq(value: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from dsh_session.core.admission import LineReader, check_wire
 from dsh_session.core.errors import JsonTextError, LogFileError, SessionError
+from dsh_session.core.event import SessionEvent
 from dsh_session.core.invariants import _REWRITE, _is_rewrite
 from dsh_session.core.jsonl import Lines, damage_code, first_batch, is_turn_end, read_header
 from dsh_session.core.lossless import MAX_SAFE_INTEGER, decode, decode_strictly, encode
@@ -152,7 +153,8 @@ class _Judge:
     def __init__(self, file: str) -> None:
         self._file = file
         self._links = Links()
-        self._reader = LineReader(self._links)
+        self._events: list[SessionEvent] = []  # the one that was just read
+        self._reader = LineReader(self._links, self._events.append)
         self._tracker = TurnTracker()
         self._results: dict[int, bytes] = {}  # what a rewrite of a tool result is compared with
         self._seq = 0  # that comes next
@@ -200,8 +202,9 @@ class _Judge:
         """Give an event's seq, and what is wrong with it."""
         told: list[_Told] = []
         try:
-            event = self._reader.admit(line, self._seq)
-            seq, wire = event.seq, decode(line)
+            self._reader.taken = self._seq
+            self._reader.take((line,), line)
+            seq, wire = self._events.pop().seq, decode(line)
         except SessionError:
             try:
                 wire = decode_strictly(line)

@@ -23,6 +23,7 @@ from hypothesis import given
 
 import dsh_session
 from dsh_session import Replace, Session, SessionError, is_json_value, loads, snapshot_json_value, thaw
+from dsh_session.core.lossless import may_lose_a_number
 from tests.strategies import json_values, paired_texts
 
 from .payloads import payload, session, text
@@ -680,3 +681,18 @@ def test_two_halves_of_a_character_read_alike_live_and_reloaded() -> None:
     assert event.data == again.events[0].data
     assert event.to_json() == again.events[0].to_json()
     assert event.data["cut"] == "\ud83d"
+
+
+@pytest.mark.parametrize("around", [b"", b'{"a":1}\n' * 500])
+def test_a_run_of_digits_that_overflows_is_seen_wherever_it_begins(around: bytes) -> None:
+    for start in range(80):
+        run = b"[" + b" " * start + b"9" * 309 + b"]"
+        assert may_lose_a_number(around + run + around)
+        assert not may_lose_a_number(around + run.replace(b"9" * 309, b"9" * 308) + around)
+
+
+def test_minus_zero_is_seen_among_a_megabyte_of_lines() -> None:
+    plain = b'{"text":"re-run -1 e-mail","at":-1.25}\n' * 20_000
+    assert not may_lose_a_number(plain)
+    for spelt in (b"-0", b"-0.0", b"-0e3", b"-1e-400"):
+        assert may_lose_a_number(plain + b'{"at":' + spelt + b"}\n" + plain)
