@@ -12,7 +12,9 @@ from typing import Final, NamedTuple
 from benchmarks.inputs import Operation, conversation, replaced, surface_operations
 from benchmarks.measure import Stopwatch
 from benchmarks.rows import extend, filled
+from benchmarks.views import compacted, travel
 from dsh_session import Context, Replace, Session, fold_surface
+from dsh_session.views import frames
 
 TENFOLD: Final = 10
 REPETITIONS: Final = 5
@@ -132,6 +134,31 @@ def fold() -> float:
     return per_event(TENFOLD * 2_000) / per_event(2_000)
 
 
+def look_back() -> float:
+    """One surface of the past, a thousand nodes, in a long log of nested summaries or in a short one."""
+
+    def per_call(turns: int) -> float:
+        made = compacted(turns)
+        session = filled(made.operations)
+        gc.collect()
+        return travel(session, made)
+
+    return per_call(TENFOLD * 760) / per_call(760)
+
+
+def tabulate() -> float:
+    """One row of the frame of events."""
+
+    def per_event(turns: int) -> float:
+        session = filled(conversation(turns))
+        gc.collect()
+        with Stopwatch() as watch:
+            frames.events(session)
+        return watch.seconds / session.seq
+
+    return per_event(TENFOLD * 300) / per_event(300)
+
+
 GROWTHS: Final = (
     Growth("a", "one append", 3.0, append),
     Growth("b", "one append to a live session with a listener", 3.0, publish),
@@ -141,6 +168,8 @@ GROWTHS: Final = (
     Growth("d", "one replacement of one node", 3.0, replace),
     Growth("d", "the same and derive_messages, a list of ten times the length", 15.0, replace_and_derive),
     Growth("e", "fold_surface, per event", 3.0, fold),
+    Growth("t", "a surface of the past, of the same length", 3.0, look_back),
+    Growth("p", "the frame of events, per row", 3.0, tabulate),
 )
 
 

@@ -6,6 +6,7 @@ a fast wrong answer is no answer.
 
 import asyncio
 import atexit
+import json
 import os
 import shutil
 import subprocess
@@ -17,9 +18,11 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
+from benchmarks import transcripts
 from benchmarks.inputs import Operation, surface_checksum, surface_operations
 from benchmarks.measure import Inputs, Stopwatch, Table
 from dsh_session import Context, Replace, Session, fold_surface, loads
+from dsh_session.importers import import_log
 from dsh_session.persistence import JsonlPersistence
 
 TABLE = Table()
@@ -209,6 +212,37 @@ async def _store(given: Inputs, folder: Path) -> float:
 def memory(given: Inputs) -> float:  # noqa: ARG001 - a process of its own makes its events one by one
     """Resident memory of a fresh process."""
     return float(_python("-m", "benchmarks.memory"))
+
+
+@TABLE.row(
+    "k",
+    "50 MB of Claude Code lines as a session, over json.loads of the same lines",
+    bound=2.5,
+    unit="times",
+    repetitions=3,
+)
+def transcript(given: Inputs) -> float:  # noqa: ARG001 - its log is a different one
+    """Import a log of Claude Code, and decode its lines."""
+    path = _transcript()
+    lines = path.read_bytes().splitlines()
+    with Stopwatch() as decoding:
+        for line in lines:
+            json.loads(line)
+    del lines
+    with Stopwatch() as importing:
+        session = import_log(path).session
+    _require(session.seq > len(list(session.surface.nodes)) > 0)
+    return importing.seconds / decoding.seconds
+
+
+@cache
+def _transcript() -> Path:
+    folder = tempfile.mkdtemp(prefix="transcript-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / "transcript.jsonl"
+    with path.open("wb") as file:
+        file.writelines(transcripts.transcript())
+    return path
 
 
 @TABLE.row("i", "import dsh_session, above an empty interpreter", bound=60, unit="ms", repetitions=15)

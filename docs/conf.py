@@ -16,6 +16,7 @@ from dsh_session.views.frames import COLUMNS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
 
 project = "dsh_session"
 author = "The dsh_session authors"
@@ -54,7 +55,7 @@ napoleon_use_rtype = False
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(collections|concurrent|datetime|enum|graphviz|jinja2|matplotlib|msgspec|os|pandas|pathlib|typer|types|typing)\..*",
+        r"(anywidget|collections|concurrent|datetime|enum|graphviz|ipywidgets|jinja2|matplotlib|msgspec|os|pandas|pathlib|t|traitlets|typer|types|typing)\..*",
     ),
     ("py:.*", r"(Any|Callable|Iterable|Iterator|Mapping|Path|PathLike|Sequence|Self)"),
     ("py:class", r"pd\..*|[A-Z]\w*"),  # an alias that a module imports for its annotations alone has no page
@@ -95,6 +96,13 @@ def write_names(app: Sphinx) -> None:  # noqa: ARG001 - the signature is Sphinx'
         sentence = re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("``", "`")
         lines.append(f"| {{py:obj}}`{name} <{target}>` | {sentence} |")
     (HERE / "generated" / "names.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def draw_gallery(app: Sphinx) -> None:  # noqa: ARG001 - the signature is Sphinx's
+    """Draw the pictures of the gallery, light and dark, by the code that stands there."""
+    import gallery
+
+    gallery.draw(HERE / "generated" / "gallery")
 
 
 def described_constant(name: str) -> tuple[str, str]:
@@ -142,5 +150,6 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", bring_notebooks)
     app.connect("builder-inited", write_columns)
     app.connect("builder-inited", write_names)
+    app.connect("builder-inited", draw_gallery)
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)

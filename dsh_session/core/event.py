@@ -131,7 +131,9 @@ class SessionEvent(msgspec.Struct, gc=False, eq=False, repr_omit_defaults=True):
 
     def __repr__(self) -> str:
         """Name seq and type."""
-        return f"<SessionEvent {self.seq} {self.type}>"
+        # A log may hold any type, and this line goes to terminals.
+        name = self.type if self.type.isprintable() else ascii(self.type)
+        return f"<SessionEvent {self.seq} {name if len(name) <= 80 else name[:79] + '…'}>"
 
     def _repr_html_(self) -> str | None:
         return display.html(self)

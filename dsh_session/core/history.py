@@ -2,13 +2,17 @@
 
 A replacement is the parent of the nodes that it shadows. The current surface is the forest's
 roots in order; the surface at an earlier moment is what is left when every root that was born
-later is opened. So time travel costs the size of its answer, however long the log is.
+later is opened. Now and then the roots of the time are kept, and opening starts from the next ones:
+a summary of a summary of a summary is not opened through all its levels. So time travel costs the
+size of its answer, however long the log is.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+from dsh_session.core import display
 from dsh_session.core.errors import SurfaceError
 from dsh_session.core.event import SessionEvent
 from dsh_session.core.frozen import FrozenDict, FrozenList
@@ -98,6 +102,8 @@ class SurfaceHistory:
         self._depths: dict[int, int] = {}
         self._appended: list[int] = []
         self._headers: list[int] = []
+        self._kept: list[tuple[int, list[int]]] = []
+        self._since_kept = 0
         self.extend(events.events if isinstance(events, Session) else events)
 
     def extend(self, events: Events) -> None:
@@ -134,6 +140,15 @@ class SurfaceHistory:
             for node in shadowed:
                 self._shadowed_by[node] = seq
         self._events.append(event)
+        self._keep(seq, 0 if shadowed is None else len(shadowed))
+
+    def _keep(self, seq: int, shadowed: int) -> None:
+        """Keep the roots as often as nodes came and went: that costs each of them one place in a list."""
+        self._since_kept += 1 + shadowed
+        if shadowed and self._since_kept >= self._links.ends[2]:
+            # The links may append later nodes to this list; what is later is cut off by its rank.
+            self._kept.append((seq, self._links.order()))
+            self._since_kept = 0
 
     def _follow(self) -> None:
         if self._session is not None and self._session.seq != len(self._events):
@@ -176,7 +191,18 @@ class SurfaceHistory:
         A node that replaced nothing stands for itself.
         """
         self._require_node(seq)
-        return tuple(self._opened([seq], born_by=-1, keep_unopened=True))
+        originals = []
+        stack = [iter([seq])]
+        while stack:
+            for node in stack[-1]:
+                replacement = self._replacements.get(node)
+                if replacement is not None:
+                    stack.append(iter(replacement.shadowed_seqs))
+                    break
+                originals.append(node)
+            else:
+                stack.pop()
+        return tuple(originals)
 
     def depth(self, seq: int) -> int:
         """Give how many levels of replacements stand below a node; 0 for one that replaced nothing."""
@@ -200,29 +226,24 @@ class SurfaceHistory:
             SurfaceError: ``RANGE_NOT_FOUND`` when there is no such event.
         """
         self._require_moment(seq)
-        roots = self._links.order()
-        if seq == len(self._events) - 1:
-            return tuple(roots)
-        return tuple(self._opened(self._born(roots, seq), born_by=seq))
+        at = bisect_left(self._kept, seq, key=itemgetter(0))
+        roots = self._kept[at][1] if at < len(self._kept) else self._links.order()
+        nodes = []
+        stack = [iter(self._born(roots, seq))]
+        while stack:
+            for node in stack[-1]:
+                if node <= seq:
+                    nodes.append(node)
+                else:
+                    stack.append(iter(self._born(self._replacements[node].shadowed_seqs, seq)))
+                    break
+            else:
+                stack.pop()
+        return tuple(nodes)
 
     def _born(self, nodes: list[int], moment: int) -> list[int]:
         """Cut off the nodes of which no part was there yet: ranks rise along the surface."""
         return nodes[: bisect_right(nodes, moment, key=self._links.rank)]
-
-    def _opened(self, nodes: list[int], *, born_by: int, keep_unopened: bool = False) -> Iterator[int]:
-        """Walk over nodes, opening each replacement that was born after a moment."""
-        stack = [iter(nodes)]
-        while stack:
-            for node in stack[-1]:
-                replacement = self._replacements.get(node)
-                if node <= born_by or (replacement is None and keep_unopened):
-                    yield node
-                elif replacement is not None:
-                    shadowed = replacement.shadowed_seqs
-                    stack.append(iter(shadowed if keep_unopened else self._born(shadowed, born_by)))
-                    break
-            else:
-                stack.pop()
 
     def messages_at(self, seq: int) -> list[FrozenDict]:
         """Give the messages that a model would have got after an event."""
@@ -290,3 +311,6 @@ class SurfaceHistory:
     def __repr__(self) -> str:
         """Name events and replacements."""
         return f"<SurfaceHistory {len(self)} events, {len(self._replacements)} replacements>"
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)

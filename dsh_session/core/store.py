@@ -10,6 +10,7 @@ from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from dsh_session.core import display
 from dsh_session.core.bus import Bus, call_contained, call_uncontained, is_awaitable, take_answer, warn
 from dsh_session.core.errors import HeaderError, SessionForkError, StoreError
 from dsh_session.core.event import SessionEvent
@@ -407,6 +408,9 @@ class SessionStore:
     def __repr__(self) -> str:
         """Say how many sessions are live."""
         return f"<SessionStore {len(self._state.entries)} live sessions>"
+
+    def _repr_html_(self) -> str | None:
+        return display.html(self)
 
 
 class _Raised:

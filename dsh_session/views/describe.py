@@ -8,8 +8,10 @@ text with nothing unseen in it, which each border still has to escape (`dsh_sess
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from dsh_session.core.event import peek
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from dsh_session.core.event import SessionEvent
 
-__all__ = ["KINDS", "call_names", "count_kinds", "headline", "is_error", "kind", "text"]
+__all__ = ["KINDS", "call_names", "count_kinds", "headline", "is_error", "kind", "kinds", "text"]
 
 KINDS: Final[tuple[str, ...]] = (
     "user",
@@ -104,9 +106,37 @@ def kind(event: SessionEvent) -> str:
     if found == "user":
         if isinstance(event.surface_op, Mapping):
             return "summary"
+        # Most messages name no such plugin, not even in an escaped form; they need not be decoded for this.
+        line = event._line
+        if b'"compact"' not in line and b"\\u" not in line:
+            return "user"
         source = field(peek(event), "source")
         if field(source, "kind") == "plugin" and field(source, "plugin") == "compact":
             return "summary"
+    return found
+
+
+def kinds(events: Sequence[SessionEvent]) -> Counter[str]:
+    """How many events of each kind there are.
+
+    Args:
+        events: Any events, very many perhaps.
+
+    Returns:
+        The counts of the kinds that occur.
+
+    Example:
+        >>> from dsh_session import samples
+        >>> kinds(samples.load("pi-compacted-twice").events)["summary"]
+        2
+    """
+    found: Counter[str] = Counter()
+    # The type alone says the kind of all but user messages.
+    for name, count in Counter(map(attrgetter("type"), events)).items():
+        if name == "user/message":
+            found.update(kind(event) for event in events if event.type == name)
+        else:
+            found[_KIND_OF_TYPE.get(name, "other")] += count
     return found
 
 

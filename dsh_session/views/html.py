@@ -1,4 +1,4 @@
-"""How a session, its surface and its events show themselves in a notebook: static HTML, small and foldable.
+"""How sessions, surfaces, events, stores and histories show themselves in a notebook: static HTML, small and foldable.
 
 What a cell shows is still there when the kernel is gone: no script, no id, no link, nothing that has to be loaded.
 Long lists are shown in a window that says what it leaves out. The colours follow the page.
@@ -15,15 +15,21 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from dsh_session.core.event import Replace, SessionEvent, peek
+from dsh_session.core.history import SurfaceHistory
+from dsh_session.core.lineage import lineage
 from dsh_session.core.session import Session
+from dsh_session.core.store import SessionStore
 from dsh_session.core.surface import SessionSurface
 from dsh_session.views import describe
 from dsh_session.views.escape import cut, html_attribute, html_text, one_line
 from dsh_session.views.palette import css_variables, fill_of
+from dsh_session.views.reading import log_of
 from dsh_session.views.window import Gap, choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from dsh_session.core.lineage import LineageNode
 
 __all__ = ["render", "repr_css"]
 
@@ -31,6 +37,9 @@ _FIRST, _LAST = 3, 6
 _TEXT = 1_500
 _JSON = 20_000
 _TYPES = 30
+_SESSIONS = 20
+# Deeper forks are indented no further.
+_DEEPEST = 6
 
 
 @cache
@@ -47,11 +56,11 @@ def repr_css() -> str:
     return css_variables(".dsh") + resources.files(__package__).joinpath("html.css").read_text(encoding="utf-8")
 
 
-def render(shown: Session | SessionSurface | SessionEvent) -> str:
+def render(shown: Session | SessionSurface | SessionEvent | SessionStore | SurfaceHistory) -> str:
     """Show an object of the core as static HTML.
 
     Args:
-        shown: A session, a surface or an event.
+        shown: A session, a surface, an event, a store or a history.
 
     Returns:
         A `style` and a `div` element. Nothing from the log in it is anything but text.
@@ -71,8 +80,14 @@ def render(shown: Session | SessionSurface | SessionEvent) -> str:
         body = _surface(shown)
     elif isinstance(shown, SessionEvent):
         body = _event(shown)
+    elif isinstance(shown, SessionStore):
+        body = _store(shown)
+    elif isinstance(shown, SurfaceHistory):
+        body = _history(shown)
     else:
-        raise TypeError(f"a {type(shown).__name__} has no view here: give a session, a surface or an event")
+        raise TypeError(
+            f"a {type(shown).__name__} has no view here: give a session, a surface, an event, a store or a history"
+        )
     return f'<style>{repr_css()}</style><div class="dsh dsh-repr">{body}</div>'
 
 
@@ -149,6 +164,80 @@ def _event(event: SessionEvent) -> str:
     )
     body = f'<div class="dsh-body">{facts}<pre><bdi>{html_text(describe.text(event, _TEXT))}</bdi></pre></div>'
     return _headline(f"Event {event.seq}", _short(event.type, 80), _tag(event)) + body + _payload(event)
+
+
+def _store(store: SessionStore) -> str:
+    """The live sessions, each fork beneath its parent."""
+    waiting = [(0, node) for node in reversed(lineage(store))]
+    found: list[tuple[int, LineageNode]] = []
+    while waiting:
+        depth, node = waiting.pop()
+        found.append((depth, node))
+        waiting += [(depth + 1, child) for child in reversed(node.children)]
+    rows = []
+    for part in choose(len(found), first=_FIRST, last=_SESSIONS - _FIRST):
+        if isinstance(part, Gap):
+            rows.append(_more(5, f"… {part.stop - part.start:,} more"))
+        else:
+            rows.append(_live(*found[part]))
+    table = _table(["events", "nodes", "replacements", "session", "forked from"], rows, numbers=3) if rows else ""
+    return _headline("Store", "", _plural(len(found), "live session")) + _section("Sessions", table, fold=False)
+
+
+def _live(depth: int, node: LineageNode) -> str:
+    session = node.session
+    steps = "· " * min(depth, _DEEPEST)
+    parent = ""
+    if node.parent_id is not None:
+        place = "" if node.boundary is None else f" at {node.boundary}" if node.boundary >= 0 else " when it was empty"
+        parent = _short(node.parent_id, 60) + place
+    counts = (len(session.events), len(session.surface), session.surface.replace_generation)
+    return _tr(
+        *(_td(f"{count:,}", "dsh-number") for count in counts), _said(steps + _short(session.id, 80)), _aside(parent)
+    )
+
+
+def _history(history: SurfaceHistory) -> str:
+    log = log_of(history)
+    replacements = log.replacements
+    appended = sum(event.surface_op == "append" for event in log.events)
+    note = ", ".join(
+        [
+            _plural(len(log.events), "event"),
+            _plural(len(replacements), "replacement"),
+            f"{_plural(len(log.nodes), 'node')} on the surface of {_plural(appended, 'message')} that were appended",
+        ]
+    )
+    originals: dict[int, int] = {}
+    depths: dict[int, int] = {}
+    shadowed_by: dict[int, int] = {}
+    for replacement in replacements:
+        seqs = replacement.shadowed_seqs
+        originals[replacement.seq] = sum(originals.get(seq, 1) for seq in seqs)
+        depths[replacement.seq] = 1 + max(depths.get(seq, 0) for seq in seqs)
+        shadowed_by.update(dict.fromkeys(seqs, replacement.seq))
+    rows = []
+    for part in choose(len(replacements), first=_FIRST, last=_LAST):
+        if isinstance(part, Gap):
+            rows.append(_more(6, f"… {part.stop - part.start:,} more"))
+        else:
+            seq = replacements[part].seq
+            by = shadowed_by.get(seq)
+            numbers = (seq, len(replacements[part].shadowed_seqs), originals[seq], depths[seq])
+            rows.append(
+                _tr(
+                    *(_td(f"{number}", "dsh-number") for number in numbers),
+                    _said(describe.headline(log.events[seq], 110)),
+                    _td("on the surface" if by is None else f"replaced by {by}", "dsh-kind"),
+                )
+            )
+    names = ["seq", "shadowed", "stands for", "level", "what it says", "now"]
+    table = _table(names, rows, numbers=4) if rows else '<p class="dsh-muted">Nothing was replaced.</p>'
+    return (
+        _headline("History", "", note)
+        + _section("Replacements", table, note=_plural(len(replacements), "replacement"), fold=False)
+        + _section("Surface now", _window([log.events[seq] for seq in log.nodes]), note=_plural(len(log.nodes), "node"))
+    )
 
 
 def _payload(event: SessionEvent) -> str:
@@ -244,6 +333,10 @@ def _td(markup: str, classes: str = "") -> str:
 
 def _said(text: str) -> str:
     return _td(f"<bdi>{html_text(text)}</bdi>", "dsh-said")
+
+
+def _aside(text: str) -> str:
+    return _td(f"<bdi>{html_text(text)}</bdi>", "dsh-kind")
 
 
 def _more(columns: int, said: str) -> str:

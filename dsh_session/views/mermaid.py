@@ -294,7 +294,8 @@ class _Nesting:
             elif self.events[runs[part][0]].type == "assistant/chunk":
                 run = runs[part]
                 name = f"chunks_{run[0]}"
-                body.append(f'{name}["{len(run):,} chunks, {run[0]} … {run[-1]}"]')
+                where = f"1 chunk, {run[0]}" if len(run) == 1 else f"{len(run):,} chunks, {run[0]} … {run[-1]}"
+                body.append(f'{name}["{where}"]')
                 self.classes["more"].append(name)
                 names.append(name)
             else:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dsh_session import Context, Session
 from dsh_session.views import diagrams
 from dsh_session.views.diagram import diagram_css
 from dsh_session.views.html import render
 from dsh_session.views.palette import contrast
-from tests.views.hostile import hostile_session
+from tests.views.golden import DIAGRAMS, diagram_of
+from tests.views.hostile import HOSTILE, hostile_session
+from tests.views.made import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +75,22 @@ def test_a_hostile_session_does_nothing_but_show_itself(open_page: Callable[...,
     assert page.locator("script, img, iframe, a, [onload], [onerror]").count() == 0
 
 
+def test_every_diagram_of_a_hostile_session_does_nothing_but_show_itself(
+    open_page: Callable[..., tuple[Page, Any]],
+) -> None:
+    session = hostile_session(lambda at: HOSTILE[at % len(HOSTILE)][:2000])
+    drawn = [diagram_of(name)(session, first=99, last=9) for name in DIAGRAMS]
+    with Context(clock=lambda: 0) as ctx:
+        for text in HOSTILE:
+            ctx.sessions.create(f"session {text[:200]}")
+        drawn.append(diagrams.lineage(ctx.sessions, rows=99))
+    page, heard = open_page(body(*(diagram._repr_mimebundle_()["text/html"] for diagram in drawn)))
+    page.evaluate("document.querySelectorAll('g, text').forEach((each) => each.dispatchEvent(new Event('click')))")
+    heard.nothing()
+    assert page.locator("svg").count() == len(drawn)
+    assert page.locator("script, img, iframe, a, foreignObject, [onload], [onerror]").count() == 0
+
+
 def test_diagrams_stand_in_a_page_with_a_strict_policy(open_page: Callable[..., tuple[Page, Any]]) -> None:
     css = diagram_css()
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
@@ -90,11 +109,33 @@ def test_diagrams_stand_in_a_page_with_a_strict_policy(open_page: Callable[..., 
 
 @pytest.mark.parametrize("text", SCRIPTS)
 def test_text_in_any_script_stays_in_its_box(open_page: Callable[..., tuple[Page, Any]], text: str) -> None:
-    diagram = diagrams.surface(hostile_session(lambda at: f"{text}{at}"), first=30, inside=6, engine="pure")
-    page, _ = open_page(body(diagram._repr_mimebundle_()["text/html"]))
+    session = hostile_session(lambda at: f"{text}{at}")
+    drawn = [diagrams.surface(session, first=30, inside=6, engine="pure")]
+    drawn += [diagram_of(name)(session, first=8, last=8, engine="pure") for name in DIAGRAMS]
+    drawn += [diagrams.nesting(turns_called(text), first=9, engine="pure")]
+    with Context(clock=lambda: 0) as ctx:
+        ctx.sessions.create(text)
+        drawn += [diagrams.lineage(ctx.sessions, engine="pure")]
+    page, _ = open_page(body(f"<style>{diagram_css()}</style>", *(diagram.inline for diagram in drawn)))
     lines = page.evaluate(MEASURE)
-    assert len(lines) > 40
+    assert len(lines) > 400
     assert [line for line in lines if line["over"] > 0] == []
+
+
+def turns_called(text: str) -> Session:
+    """Turns that ended in every way, for reasons that are too long for their frames."""
+    write = Writer(text)
+    for kind in ("error", "aborted", "rejected", text):
+        write.begin()
+        write.say("user/message", text)
+        write.begin_step()
+        write.answer(text)
+        write.result("c", text, write.call("c", text))
+        write.end_step()
+        write.end(kind, step=1, message=text, reason=text)
+    write.log("hook/invoked", turn=4, handlerId=text, point=text, dialect=text)
+    write.log("todo/write", todos=[{"content": text, "status": "pending"}])
+    return write.session
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 USER = {"kind": "user"}
 
 
@@ -56,13 +57,16 @@ def rows(page: Page) -> int:
 
 def use_everything(page: Page) -> None:
     """Touch every control and open everything that opens."""
-    page.get_by_role("searchbox").fill("alert(1)")
-    page.get_by_role("searchbox").fill("")
+    page.get_by_label("Only rows with").fill("alert(1)")
+    page.get_by_label("Only rows with").fill("")
     for label in ("Kind", "Surface"):
         page.get_by_role("combobox", name=label).select_option(index=1)
         page.get_by_role("combobox", name=label).select_option(index=0)
-    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-    page.evaluate("document.querySelectorAll('main a[href]').forEach((each, at) => at < 20 && each.click())")
+    page.get_by_role("button", name="Open all").click()
+    page.get_by_label("Search the page").fill("alert")
+    for key in ("Enter", "Enter", "Shift+Enter", "Escape"):
+        page.get_by_label("Search the page").press(key)
+    page.evaluate("document.querySelectorAll('a[href]').forEach((each, at) => at < 20 && each.click())")
     page.mouse.move(400, 400)
     page.mouse.wheel(0, 100_000)
     page.wait_for_timeout(200)
@@ -78,7 +82,9 @@ def test_the_page_of_a_recorded_session_opens_without_an_error_a_dialog_or_a_req
     session = load(path)
     shown, heard = open_page(page(session))
     expect(shown.get_by_role("heading", level=1)).to_have_text(session.id)
-    expect(shown.locator("#surface svg")).to_be_visible()
+    expect(shown.locator("#d-surface svg")).to_be_visible()
+    expect(shown.locator("#c-tokens svg")).to_be_attached()
+    expect(shown.locator(".notice strong", has_text="could not be made")).to_have_count(0)
     expect(shown.locator("#event-count")).to_contain_text("rows")
     use_everything(shown)
     heard.nothing()
@@ -120,20 +126,20 @@ def test_a_long_log_opens_at_once_and_is_searched_at_once(open_page: Any) -> Non
             say(session, f"message {number}.{part} " + "lorem ipsum " * 20)
         session.append("turn/end", {"turn": number, "reason": {"kind": "completed"}})
     shown, heard = open_page(page(session))
-    expect(shown.locator("#event-count")).to_have_text("4,000 rows")
+    expect(shown.locator("#event-count")).to_have_text("1,500 rows")
     assert shown.evaluate("performance.timing.domComplete - performance.timing.domLoading") < 5000
     spent = shown.evaluate(
         """() => {
           const query = document.getElementById("event-query");
           query.value = "message 5000.7";
           const start = performance.now();
-          document.getElementById("event-search").requestSubmit();
+          document.getElementById("event-filter").requestSubmit();
           return performance.now() - start;
         }"""
     )
     assert spent < 2000
     expect(shown.locator("#event-count")).to_have_text(
-        "1 of 4,000 rows; events that this page leaves out are not searched"
+        "1 of 1,500 rows; events that this page leaves out are not looked at"
     )
     heard.nothing()
 
@@ -145,17 +151,17 @@ def test_words_kinds_and_places_narrow_the_table_and_the_count_says_so(open_page
     shown, heard = open_page(small)
     count = shown.locator("#event-count")
     expect(count).to_have_text("7 rows")
-    shown.get_by_role("searchbox").fill("SAYS hello")
+    shown.get_by_label("Only rows with").fill("SAYS hello")
     expect(count).to_have_text("1 of 7 rows")
     assert rows(shown) == 1
     expect(shown.locator("#events caption:visible")).to_have_count(1)
-    shown.get_by_role("searchbox").fill("")
+    shown.get_by_label("Only rows with").fill("")
     shown.get_by_role("combobox", name="Kind").select_option("turn")
     expect(count).to_have_text("3 of 7 rows")
     shown.get_by_role("combobox", name="Kind").select_option("")
     shown.get_by_role("combobox", name="Surface").select_option("off")
     expect(count).to_have_text("2 of 7 rows")
-    shown.get_by_role("searchbox").fill("nowhere")
+    shown.get_by_label("Only rows with").fill("nowhere")
     expect(count).to_have_text("0 of 7 rows")
     assert rows(shown) == 0
     heard.nothing()
@@ -195,10 +201,10 @@ def test_the_keyboard_reaches_everything(open_page: Any, small: str) -> None:
     shown.keyboard.press("Enter")
     expect(shown.locator("main")).to_be_focused()
     shown.keyboard.press("/")
-    expect(shown.get_by_role("searchbox")).to_be_focused()
+    expect(shown.get_by_label("Search the page")).to_be_focused()
     shown.keyboard.type("a/b")
-    expect(shown.get_by_role("searchbox")).to_have_value("a/b")
-    shown.get_by_role("searchbox").fill("")
+    expect(shown.get_by_label("Search the page")).to_have_value("a/b")
+    shown.get_by_label("Search the page").fill("")
     shown.locator("#e3 summary").focus()
     shown.keyboard.press("Enter")
     expect(shown.locator("#e3 pre").first).to_be_visible()
@@ -206,22 +212,50 @@ def test_the_keyboard_reaches_everything(open_page: Any, small: str) -> None:
     assert outline == "solid"
 
 
-def test_all_messages_open_and_close_together(open_page: Any, sample: str) -> None:
-    shown, _ = open_page(sample)
-    messages = shown.locator("#message-list > details")
-    total = messages.count()
-    assert total == len(samples.load("pi-compacted-twice").messages)
-    shown.get_by_role("button", name="Open all messages").click()
-    assert shown.locator("#message-list > details[open]").count() == total
+def test_everything_opens_and_closes_together(open_page: Any, sample: str) -> None:
+    shown, heard = open_page(sample)
+    total = shown.locator("main details").count()
+    assert shown.locator("#message-list > details").count() == len(samples.load("pi-compacted-twice").messages)
+    shown.get_by_role("button", name="Open all").click()
+    assert shown.locator("main details[open]").count() == total
     shown.get_by_role("button", name="Close all").click()
-    assert shown.locator("#message-list > details[open]").count() == 0
+    assert shown.locator("main details[open]").count() == 0
+    heard.nothing()
+
+
+def test_a_link_opens_what_it_leads_to(open_page: Any, small: str) -> None:
+    shown, _ = open_page(small)
+    table = shown.locator("#t-turns table")
+    expect(table).to_be_hidden()
+    shown.get_by_role("link", name="Tables", exact=True).click()
+    link = shown.get_by_role("navigation").get_by_role("link", name="Turns", exact=True).nth(1)
+    link.click()
+    expect(table).to_be_visible()
+    shown.locator("#t-turns > details > summary").click()
+    expect(table).to_be_hidden()
+    link.click()  # the same address once more
+    expect(table).to_be_visible()
+
+
+def test_the_table_of_contents_says_where_one_is(open_page: Any, sample: str) -> None:
+    shown, _ = open_page(sample)
+    current = shown.locator("nav a[aria-current=location]")
+    expect(current).to_have_text("Overview")
+    expect(shown.get_by_role("navigation").get_by_role("link", name="Prefix reuse")).to_be_hidden()
+    shown.locator("#c-prefix_reuse").scroll_into_view_if_needed()
+    shown.evaluate("document.getElementById('c-prefix_reuse').scrollIntoView()")
+    expect(current).to_have_text("Prefix reuse")
+    expect(shown.get_by_role("navigation").get_by_role("link", name="Context size")).to_be_visible()
+    shown.keyboard.press("End")
+    expect(current).to_have_text("Findings")
 
 
 def test_without_scripts_everything_is_there_but_the_controls(open_page: Any, small: str) -> None:
     shown, heard = open_page(small, java_script_enabled=False)
     assert rows(shown) == 7
-    expect(shown.locator("#event-search")).to_be_hidden()
-    expect(shown.locator("#message-controls")).to_be_hidden()
+    for name in ("#event-filter", "#find", "#folds"):
+        expect(shown.locator(name)).to_be_hidden()
+    expect(shown.get_by_role("navigation").get_by_role("link", name="Prefix reuse")).to_be_visible()
     shown.locator("#e3 summary").click()
     expect(shown.locator("#e3 pre").first).to_be_visible()
     heard.nothing()
@@ -235,13 +269,17 @@ def test_landmarks_headings_and_names_are_there_for_who_does_not_see_the_page(op
     expect(shown.get_by_role("navigation", name="Sections")).to_be_visible()
     expect(shown.get_by_role("main")).to_be_visible()
     expect(shown.get_by_role("search")).to_be_visible()
-    names = ["Overview", "Surface", "Replacements", "Turns", "Events", "Messages", "Findings"]
+    names = ["Overview", "Surface", "Replacements", "Turns", "Charts", "Events", "Messages", "Tables", "Findings"]
     assert shown.get_by_role("heading", level=2).all_inner_texts() == names
     for name in names:
         expect(shown.get_by_role("region", name=name).first).to_be_attached()
-        expect(shown.get_by_role("navigation").get_by_role("link", name=name)).to_be_visible()
-    expect(shown.locator("#surface svg")).to_have_attribute("role", "img")
-    assert shown.locator("#surface svg").get_attribute("aria-label")
+        expect(shown.get_by_role("navigation").get_by_role("link", name=name, exact=True).first).to_be_visible()
+    for picture in shown.locator("svg").all():
+        assert picture.get_attribute("role") == "img"
+        assert picture.get_attribute("aria-label")
+    levels = shown.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((e) => Number(e.tagName[1]))")
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
     assert shown.evaluate("[...document.querySelectorAll('table')].every((t) => t.caption && t.tHead)")
     ids = shown.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
     assert len(ids) == len(set(ids))
@@ -308,14 +346,30 @@ def test_paper_gets_no_controls_and_every_row(open_page: Any, small: str) -> Non
     shown, _ = open_page(small, color_scheme="dark")
     shown.emulate_media(media="print")
     expect(shown.get_by_role("navigation")).to_be_hidden()
-    expect(shown.locator("#event-search")).to_be_hidden()
+    expect(shown.locator("#event-filter")).to_be_hidden()
     assert rows(shown) == 7
     assert shown.evaluate("getComputedStyle(document.body).color") == "rgb(26, 26, 26)"
     assert shown.pdf()[:5] == b"%PDF-"
 
 
+def test_paper_shows_what_is_folded_and_the_screen_stays_as_it_was(open_page: Any, small: str) -> None:
+    shown, heard = open_page(small)
+    shown.evaluate(
+        """() => addEventListener("beforeprint", () => {
+          const closed = [...document.querySelectorAll("main details:not(.docs)")].filter((each) => !each.open);
+          window.printed = closed.map((each) => each.closest("section").id);
+        })"""
+    )
+    folded = shown.locator("main details:not([open])").count()
+    assert folded > 15
+    assert shown.pdf()[:5] == b"%PDF-"
+    assert set(shown.evaluate("window.printed")) == {"events"}
+    assert shown.locator("main details:not([open])").count() == folded
+    heard.nothing()
+
+
 def test_forced_colours_keep_everything_readable(open_page: Any, small: str) -> None:
     shown, heard = open_page(small, forced_colors="active")
-    expect(shown.locator("#surface svg")).to_be_visible()
+    expect(shown.locator("#d-surface svg")).to_be_visible()
     assert shown.locator(".kind").first.evaluate("(e) => getComputedStyle(e).borderStyle") != "none"
     heard.nothing()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dsh_session import Replace, Session, SessionError, SurfaceHistory, fold_surface, load
 from dsh_session.core.messages import derive_event_message
 
-LOGS = sorted((Path(__file__).parents[1] / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parents[1] / "data" / "logs").glob("*v0*/*.jsonl"))
 DATA: dict[str, Any] = {"content": [{"type": "text", "text": "x"}], "source": {"kind": "user"}}
 
 
@@ -196,6 +196,37 @@ def _seconds_per_moment(history: SurfaceHistory) -> float:
 def test_asking_for_a_moment_costs_the_size_of_the_answer_and_not_of_the_log() -> None:
     short, long = SurfaceHistory(_long_log(10_000)), SurfaceHistory(_long_log(100_000))
     assert _seconds_per_moment(long) < 4 * _seconds_per_moment(short)
+
+
+def _rolling_log(turns: int, *, keep: int) -> tuple[Session, list[tuple[int, ...]]]:
+    """Each summary replaces the one before it as well; with the surface after every event, by hand."""
+    session = Session("rolling", clock=lambda: 0)
+    nodes: list[int] = []
+    surfaces = []
+    for _ in range(turns):
+        for _ in range(9):
+            nodes.append(session.append("user/message", DATA, surface_op="append").seq)
+            surfaces.append(tuple(nodes))
+        if len(nodes) > keep:
+            shadowed = nodes[: len(nodes) - keep + 1]
+            op = Replace(shadowed[0], shadowed[-1])
+            nodes[: len(shadowed)] = [
+                session.append("user/message", DATA, surface_op=op, source_event_seqs=shadowed).seq
+            ]
+            surfaces.append(tuple(nodes))
+    return session, surfaces
+
+
+def test_summaries_of_summaries_give_every_surface_that_there_was() -> None:
+    session, surfaces = _rolling_log(200, keep=25)
+    history = SurfaceHistory(session)
+    assert history.depth(session.surface.nodes[0]) > 190
+    assert [history.at(moment) for moment in range(session.seq)] == surfaces
+
+
+def test_a_moment_under_a_thousand_levels_of_summaries_costs_what_one_under_a_hundred_costs() -> None:
+    few, many = (SurfaceHistory(_rolling_log(turns, keep=200)[0]) for turns in (120, 1_200))
+    assert _seconds_per_moment(many) < 4 * _seconds_per_moment(few)
 
 
 def test_a_text_is_followed_from_the_message_into_the_summary_and_out_of_it() -> None:

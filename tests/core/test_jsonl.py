@@ -649,11 +649,12 @@ def test_loading_changes_nothing(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["torn.jsonl"]
 
 
-def test_a_file_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_an_os_error_and_a_folder_a_refusal(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "absent.jsonl")
-    with pytest.raises(OSError, match=tmp_path.name):
+    with pytest.raises(SessionError, match=tmp_path.name) as refusal:
         load(tmp_path)
+    assert refusal.value.code == "IMPORT_FOLDER"
 
 
 def test_a_loaded_session_goes_on(tmp_path: Path) -> None:

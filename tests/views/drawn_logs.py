@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dsh_session import Replace, Session
 from tests.strategies import json_values, surface_payloads
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 COMPACTED = [path for path in LOGS if path.parent.name == "v0-compacted"]
 SURFACE = ("user/message", "assistant/message", "tool/result", "context/message", "steering/message")
 _NUMBERS = st.integers(1, 3)

@@ -2,6 +2,15 @@
 
 import os
 import shutil
+from typing import Final
 
-ENGINES = ["pure", *(["system"] if shutil.which("dot") or os.environ.get("DSH_SESSION_REQUIRE_DOT") else [])]
-"""`DSH_SESSION_REQUIRE_DOT` makes a missing `dot` a failure, where a machine is meant to have one."""
+REQUIRE: Final = "DSH_SESSION_REQUIRE_DOT"
+"""Set it where a machine is meant to have a `dot`: its absence fails the tests that would draw with it."""
+
+
+def engines() -> list[str]:
+    """The engines to draw with, on this machine."""
+    return ["pure", "system"] if shutil.which("dot") or os.environ.get(REQUIRE) else ["pure"]
+
+
+ENGINES: Final = engines()

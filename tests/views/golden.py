@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsh_session import load
+from dsh_session import Context, Recorder, load
 from dsh_session.views import diagrams
 from tests.views.made import nested
 
@@ -36,12 +36,30 @@ def diagram_of(name: str) -> Callable[..., Diagram]:
     return draw
 
 
+def drawn(name: str, log: str) -> Diagram:
+    """A diagram of a log; for the lineage, of a store that holds it and its forks."""
+    return _family(log) if name == "lineage" else diagram_of(name)(session_of(log))
+
+
+def _family(log: str) -> Diagram:
+    with Context(clock=lambda: 0) as ctx:
+        # The nested log has payloads that no store takes for a seed: forks of a few plain turns stand for it.
+        parent = ctx.sessions.create(log, seed=session_of(log).events if LOGS[log] else ())
+        for number in range(0 if LOGS[log] else 3):
+            with Recorder(parent).turn(f"question {number}") as turn, turn.step() as step:
+                step.assistant(f"answer {number}")
+        ends = [event.seq for event in parent.events if event.type == "turn/end"]
+        ctx.sessions.fork(parent, ends[0], "early")
+        late = ctx.sessions.fork(parent, ends[-1], "late")
+        ctx.sessions.fork(late, ends[len(ends) // 2], "grandchild")
+        return diagrams.lineage(ctx.sessions, selected="grandchild")
+
+
 def texts() -> Iterator[tuple[Path, str]]:
     """Each file and what it should hold."""
     for log in LOGS:
-        session = session_of(log)
-        for name in DIAGRAMS:
-            yield FOLDER / f"{name}-{log}.dot", diagram_of(name)(session).dot
+        for name in (*DIAGRAMS, "lineage"):
+            yield FOLDER / f"{name}-{log}.dot", drawn(name, log).dot
 
 
 def write() -> int:

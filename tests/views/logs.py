@@ -13,7 +13,7 @@ from tests.views.hostile import ODD
 if TYPE_CHECKING:
     from dsh_session import SessionEvent
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 _LOG_ONLY = (
     *("turn/start", "turn/end", "step/start", "step/end", "assistant/chunk", "tool/call", "request/header"),
     *("todo/write", "compact/start", "compact/summary", "compact/end", "hook/invoked", "hook/result"),

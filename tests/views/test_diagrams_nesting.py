@@ -10,6 +10,7 @@ from dsh_session.views import diagrams
 from dsh_session.views.diagrams.brackets import STATES, Turn, nest
 from dsh_session.views.palette import LIGHT
 from tests.views.engines import ENGINES
+from tests.views.golden import session_of
 from tests.views.made import Writer, nested
 from tests.views.pictures import Picture, inside, read
 from tests.views.test_diagrams_all import turns
@@ -185,6 +186,16 @@ def test_long_steps_and_turns_are_cut_and_counted() -> None:
     boundaries = 2 * sum(name.startswith(("turn-", "step-")) for name in picture.frames)
     shown = sum(name.startswith("n") and name[1:].isdigit() for name in picture.rects)
     assert left_out == write.session.seq - boundaries - shown
+
+
+@pytest.mark.parametrize("log", ["openhands", "claude-code"])
+def test_a_whole_log_can_be_shown(log: str) -> None:
+    session = session_of(log)
+    assert "left out" in read(diagrams.nesting(session).svg).texts["subtitle"]
+    picture = read(diagrams.nesting(session, first=999, inside=999, steps=999).svg)
+    check_places(picture, session)
+    assert not any(name.startswith("more-") for name in picture.rects)
+    assert "left out" not in picture.texts["subtitle"]
 
 
 def test_an_open_turn_has_the_colour_of_what_can_still_change() -> None:

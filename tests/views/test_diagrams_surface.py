@@ -20,7 +20,7 @@ from dsh_session.views.window import ViewError
 from tests.views.engines import ENGINES
 from tests.views.hostile import HOSTILE, hostile_session
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 Rect = tuple[float, float, float, float]

@@ -16,10 +16,11 @@ from dsh_session.views import frames
 from dsh_session.views.describe import KINDS, kind
 from dsh_session.views.frames.column import Column, frame
 from dsh_session.views.frames.entries import entries
+from dsh_session.views.reading import Reading
 from tests.strategies import json_values
 from tests.views.hostile import ODD, hostile_session
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 FRAMES: dict[str, Any] = {"compactions": frames.compactions, "events": frames.events, "surface": frames.surface}
 USER = {"kind": "user"}
 
@@ -438,6 +439,8 @@ def test_without_a_tag_every_column_is_read_of_every_record() -> None:
     assert frame([column], ["one", "three"])["size"].to_list() == [3, 5]
 
 
-def test_entries_can_be_walked_with_replacements_that_are_known_already(nested: Session) -> None:
-    known = fold_surface(nested.events).replacements
-    assert [e.shadowed_by for e in entries(nested, known)] == [e.shadowed_by for e in entries(nested)]
+def test_entries_of_a_reading_are_read_once_and_are_those_of_its_session(nested: Session) -> None:
+    reading = Reading.of(nested)
+    read = list(entries(reading))
+    assert [e.shadowed_by for e in read] == [e.shadowed_by for e in entries(nested)]
+    assert all(first is second for first, second in zip(read, entries(reading), strict=True))

@@ -19,7 +19,7 @@ from tests.compaction.sessions import Weights, call, close_turn, open_turn, say,
 from tests.strategies import json_values
 from tests.views.hostile import hostile_session
 
-LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*/*.jsonl"))
+LOGS = sorted((Path(__file__).parent.parent / "data" / "logs").glob("*v0*/*.jsonl"))
 
 
 def rows(log: Session, meter: TokenMeter | None = None) -> list[dict[str, Any]]:

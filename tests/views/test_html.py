@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dsh_session import Replace, Session, load, loads
+from dsh_session import Context, Replace, Session, SessionEvent, SurfaceHistory, load, loads
 from dsh_session.views import escape
 from dsh_session.views.html import render, repr_css
 from tests.views.hostile import HOSTILE, ODD, hostile_session
@@ -121,6 +121,74 @@ def test_what_a_load_had_to_say_is_shown() -> None:
     page = Page(render(log))
     assert "Findings" in page.text
     assert log.findings[0].message[:20] in page.text
+
+
+def test_a_store_shows_its_sessions_each_fork_beneath_its_parent() -> None:
+    with Context(clock=lambda: 0) as ctx:
+        assert "0 live sessions" in Page(render(ctx.sessions)).text
+        parent = ctx.sessions.create("parent")
+        parent.append("turn/start", {"turn": 1, "trigger": {"kind": "message", "source": {"kind": "user"}}})
+        parent.append("turn/end", {"turn": 1, "reason": {"kind": "completed"}})
+        ctx.sessions.create("other")
+        child = ctx.sessions.fork(parent, child_session_id="child")
+        child.append("turn/start", {"turn": 2, "trigger": {"kind": "message", "source": {"kind": "user"}}})
+        page = safe(render(ctx.sessions))
+        assert page.text.startswith("Store 3 live sessions")
+        assert page.rows == [
+            ["events", "nodes", "replacements", "session", "forked from"],
+            ["2", "0", "0", "parent", ""],
+            ["3", "0", "0", "· child", "parent at 1"],
+            ["0", "0", "0", "other", ""],
+        ]
+        assert ctx.sessions._repr_html_() == render(ctx.sessions)
+
+
+def test_a_store_of_very_many_sessions_is_shown_in_a_window_whose_counts_add_up() -> None:
+    with Context(clock=lambda: 0) as ctx:
+        for at in range(200):
+            ctx.sessions.create(f"s{at}")
+        page = safe(render(ctx.sessions))
+    (more,) = [row[0] for row in page.rows if len(row) == 1]
+    shown = [row for row in page.rows if len(row) == 5][1:]
+    assert len(shown) + int(re.sub(r"\D", "", more)) == 200
+    assert (shown[0][3], shown[-1][3]) == ("s0", "s199")
+
+
+def test_a_history_shows_what_each_replacement_stands_for_and_what_took_its_place() -> None:
+    history = SurfaceHistory(sketch())
+    page = safe(render(history))
+    assert page.text.startswith("History 14 events, 3 replacements, 3 nodes on the surface of")
+    rows = {row[0]: row for row in page.rows if len(row) == 6}
+    assert list(rows) == ["seq", "9", "12", "13"]
+    assert (rows["9"][1:4], rows["9"][5]) == (["3", "3", "1"], "replaced by 12")
+    for seq in (9, 12, 13):
+        assert rows[str(seq)][1] == str(len(history.children(seq)))
+        assert rows[str(seq)][2] == str(len(history.originals(seq)))
+        assert rows[str(seq)][3] == str(history.depth(seq))
+    assert history._repr_html_() == render(history)
+    assert "Nothing was replaced." in safe(render(SurfaceHistory([]))).text
+
+
+def test_hostile_names_and_texts_in_a_store_and_a_history_stay_texts() -> None:
+    with Context(clock=lambda: 0) as ctx:
+        for at, words in enumerate(HOSTILE[:26]):
+            ctx.sessions.create(f"{words}{at}", meta={"cwd": "/x"})
+        safe(render(ctx.sessions))
+    safe(render(SurfaceHistory(hostile_session())))
+    safe(render(SurfaceHistory([event.to_dict() for event in sketch().events])))
+
+
+def test_what_a_terminal_gets_is_a_short_line_of_visible_characters_without_an_address() -> None:
+    session = Session("x\x1b[31m" + "W" * 5000, clock=lambda: 0, check_payloads=False)
+    with Context(clock=lambda: 0) as ctx:
+        shown = [session, session.surface, SurfaceHistory(session), ctx.sessions, ctx]
+        shown += [session.append(f"x/{words[:2000]}", {}) for words in HOSTILE]
+        for each in shown:
+            line = repr(each)
+            assert line.isprintable()
+            assert line.startswith(f"<{type(each).__name__} ")
+            assert " at 0x" not in line
+            assert not isinstance(each, SessionEvent) or len(line) < 120
 
 
 def safe(document: str) -> Page:

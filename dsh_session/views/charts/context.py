@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.patches import StepPatch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter
 
@@ -90,16 +91,19 @@ def _stack(axes: Axes, shown: Sequence[Request], share: int, count: int) -> list
         if not sizes.any():
             continue
         names.append(name)
-        axes.stairs(
-            floor + sizes,
-            edges,
-            baseline=floor,
-            fill=True,
-            facecolor=fill.colour,
-            edgecolor=LINE,
-            linewidth=0.5,
-            hatch=fill.hatch,
-            zorder=2,
+        # The limits are set by hand; `axes.stairs` would look for them in every corner.
+        axes.add_artist(
+            StepPatch(
+                floor + sizes,
+                edges,
+                baseline=floor,  # type: ignore[arg-type]  # an array, as its documentation says
+                fill=True,
+                facecolor=fill.colour,
+                edgecolor=LINE,
+                linewidth=0.5,
+                hatch=fill.hatch,
+                zorder=2,
+            )
         )
         floor = floor + sizes
     return names

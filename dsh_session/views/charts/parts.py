@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_COLUMNS", "Mark", "breaks", "columns", "finish", "legend", "mark", "patch", "request_axis", "say"]
 
-MOST_COLUMNS: Final = 1_000
+MOST_COLUMNS: Final = 500
 """More columns than these are narrower than a line; several requests then share one."""
 
 _LABELLED: Final = 4
@@ -137,7 +137,7 @@ def columns(count: int) -> int:
 
     Example:
         >>> columns(484), columns(7692)
-        (1, 8)
+        (1, 16)
     """
     return max(1, -(-count // MOST_COLUMNS))
 

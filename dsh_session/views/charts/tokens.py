@@ -128,4 +128,4 @@ def _words(name: str, one: _Share) -> str:
     if name in {"system", "tools", "prefix"}:
         return short(one.there)
     words = f"{short(one.there)} in {counted(one.messages, 'message')}"
-    return f"{words}; {short(one.shadowed)} in {one.messages_shadowed} shadowed" if one.messages_shadowed else words
+    return f"{words}; {short(one.shadowed)} in {one.messages_shadowed:,} shadowed" if one.messages_shadowed else words

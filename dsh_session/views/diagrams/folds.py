@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dsh_session.core.surface import fold_surface
+from dsh_session.core.surface import SurfaceReplacement, fold_surface
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dsh_session.core.event import SessionEvent
 
-__all__ = ["Folds", "fold"]
+__all__ = ["Folds", "fold", "folds_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,30 @@ def fold(events: Iterable[SessionEvent]) -> Folds:
         ([4], {3: [0, 1], 4: [3, 2]}, {3: 2, 4: 3}, [4, 3, 1])
     """
     folded = fold_surface(events)
+    return folds_of(folded.nodes, folded.replacements)
+
+
+def folds_of(nodes: Sequence[int], replacements: Iterable[SurfaceReplacement]) -> Folds:
+    """The nesting of a surface whose replacements are known.
+
+    Args:
+        nodes: The surface's seqs in model-visible order.
+        replacements: All replacements of the log, in its order.
+
+    Returns:
+        The same surface, with its nesting.
+
+    Example:
+        >>> folds_of([1], [SurfaceReplacement(1, 0, 0, [0])]).path(0)
+        [1, 0]
+    """
     shadowed: dict[int, Sequence[int]] = {}
     shadowed_by: dict[int, int] = {}
     originals: dict[int, int] = {}
     # Log order: what a replacement shadows has been counted when the replacement comes.
-    for replacement in folded.replacements:
+    for replacement in replacements:
         seqs = replacement.shadowed_seqs
         shadowed[replacement.seq] = seqs
         shadowed_by.update(dict.fromkeys(seqs, replacement.seq))
         originals[replacement.seq] = sum(originals.get(seq, 1) for seq in seqs)
-    return Folds(folded.nodes, shadowed, shadowed_by, originals)
+    return Folds(nodes, shadowed, shadowed_by, originals)

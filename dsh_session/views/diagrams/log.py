@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -119,24 +120,22 @@ class _Log:
         self.sheet.line("surface-head", "<b>the surface</b>, head to tail", WIDTH - _RIGHT, TITLE + 8, _RIGHT, size=10)
 
     def _rows(self, first: int, last: int) -> list[_Row]:
-        runs: list[list[int]] = []
-        for is_chunk, group in groupby(range(len(self.events)), lambda seq: self.events[seq].type == "assistant/chunk"):
-            run = list(group)
-            runs += [run] if is_chunk else [[seq] for seq in run]
-        seq = -1 if self.around is None else self.around
-        around = next((at for at, run in enumerate(runs) if run[0] <= seq <= run[-1]), None)
+        chunks = [event.type == "assistant/chunk" for event in self.events]
+        # A row begins with every event but a chunk that follows another one.
+        starts = [seq for seq, (before, here) in enumerate(pairwise([False, *chunks])) if not (before and here)]
+        stops = [*starts[1:], len(chunks)]
+        around = None if self.around is None else bisect_right(starts, self.around) - 1
         # The replacements are what the picture is for.
-        also = (
-            [at for at, run in enumerate(runs) if run[0] in self.moment.folds.shadowed][-3:] if around is None else []
-        )
+        replaced = list(self.moment.folds.shadowed)[-3:] if around is None else []
+        also = [bisect_right(starts, seq) - 1 for seq in replaced]
         rows: list[_Row] = []
         y = TITLE + _HEAD + _ROW / 2
-        for part in choose(len(runs), first=first, last=last, around=around, span=_SPAN, also=also):
+        for part in choose(len(starts), first=first, last=last, around=around, span=_SPAN, also=also):
             if isinstance(part, Gap):
-                seqs: Sequence[int] = range(runs[part.start][0], runs[part.stop - 1][-1] + 1)
+                seqs: Sequence[int] = range(starts[part.start], stops[part.stop - 1])
                 rows.append(_Row(f"more-{seqs[0]}", seqs, y))
             else:
-                seqs = runs[part]
+                seqs = range(starts[part], stops[part])
                 rows.append(_Row(f"e{seqs[0]}" if len(seqs) == 1 else f"chunks-{seqs[0]}", seqs, y))
             y += _PITCH
         return rows

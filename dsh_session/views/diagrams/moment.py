@@ -10,7 +10,8 @@ from dsh_session.core.event import SessionEvent, is_surface_event
 from dsh_session.core.history import SurfaceHistory
 from dsh_session.core.lossless import encode, snapshot_json_value
 from dsh_session.core.session import Session
-from dsh_session.views.diagrams.folds import Folds, fold
+from dsh_session.views.diagrams.folds import Folds, fold, folds_of
+from dsh_session.views.reading import Reading
 from dsh_session.views.window import ViewError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Moment", "Source", "check_seq", "check_window", "moment_of"]
 
-Source: TypeAlias = Session | SurfaceHistory
+Source: TypeAlias = Session | SurfaceHistory | Reading
 """What every diagram takes."""
 
 
@@ -41,7 +42,7 @@ def moment_of(source: Source, at: int | None = None) -> Moment:
     """Read a log up to a moment.
 
     Args:
-        source: A session, or the history of one.
+        source: A session, the history of one, or a `Reading`, which is folded already.
         at: The seq of the last event that is read; None for all.
 
     Returns:
@@ -54,6 +55,10 @@ def moment_of(source: Source, at: int | None = None) -> Moment:
         >>> moment_of(Session("tour")).name
         'tour'
     """
+    if isinstance(source, Reading) and at is None:
+        folds = source.once("folds", lambda: folds_of(source.nodes, source.replacements))
+        return Moment(source.name, source.events, folds)
+    owner: Session | Reading | None
     if isinstance(source, SurfaceHistory):
         events: Sequence[SessionEvent] = _as_events(source.events)
         owner = source._session
@@ -62,7 +67,8 @@ def moment_of(source: Source, at: int | None = None) -> Moment:
     if at is not None:
         check_seq("at", at, len(events))
         events = events[: at + 1]
-    return Moment("session" if owner is None else owner.id, events, fold(events))
+    name = "session" if owner is None else owner.name if isinstance(owner, Reading) else owner.id
+    return Moment(name, events, fold(events))
 
 
 def check_seq(name: str, seq: int, count: int) -> None:

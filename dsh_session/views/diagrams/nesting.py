@@ -12,7 +12,7 @@ from dsh_session.views.diagrams import legend
 from dsh_session.views.diagrams.brackets import Step, Turn, nest
 from dsh_session.views.diagrams.drawing import FONT
 from dsh_session.views.diagrams.flow import RAIL, Flow, Item, flow
-from dsh_session.views.diagrams.measure import fit
+from dsh_session.views.diagrams.measure import fit, width
 from dsh_session.views.diagrams.moment import check_seq, check_window, moment_of
 from dsh_session.views.diagrams.sheet import TITLE, WIDTH, Sheet, ThemeName, origin, plural, seqs_line, session_name
 from dsh_session.views.diagrams.units import MESSAGE, Unit, duration, is_synthetic, units_of
@@ -35,8 +35,6 @@ _FOOT: Final = 10.0
 _GAP: Final = 14.0
 _TURN_GAP: Final = 12.0
 _PAD: Final = 10.0
-_STEPS: Final = (2, 2)
-_BESIDE: Final = (4, 2)
 _SPAN: Final = 1
 
 
@@ -48,6 +46,7 @@ def nesting(
     first: int | None = None,
     last: int | None = None,
     inside: int = 8,
+    steps: int = 5,
     theme: ThemeName = "light",
     engine: str | None = None,
 ) -> Diagram:
@@ -63,7 +62,9 @@ def nesting(
         around: A seq that must be in the picture, with the turns and steps around it.
         first: How many turns are shown from the beginning on; 1.
         last: How many turns are shown at the end; 4, or 1 with `around`.
-        inside: How many events of a step are shown, at least 2; a call counts together with its result.
+        inside: How many events of a step are shown, at least 2; a call counts together with its result. Beside
+            steps it is about as many.
+        steps: How many parts of a turn are shown, at least 2: its steps, and what stands between them.
         theme: `light` or `dark`, for files; in a page a diagram takes the page's theme in any case.
         engine: What draws it: `pure`, `system`, a path, or None for the first that is there.
 
@@ -86,12 +87,12 @@ def nesting(
     See the seeds' "Turns and steps".
     """
     check_window(0, first=first, last=last)
-    check_window(2, inside=inside)
+    check_window(2, inside=inside, steps=steps)
     moment = moment_of(session, at)
     if around is not None:
         check_seq("around", around, len(moment.events))
     usual = 4 if around is None else 1
-    window = _Window(1 if first is None else first, usual if last is None else last, inside, around)
+    window = _Window(1 if first is None else first, usual if last is None else last, inside, steps, around)
     return _Nesting(moment, window, theme).diagram(engine)
 
 
@@ -99,7 +100,14 @@ class _Window(NamedTuple):
     first: int
     last: int
     inside: int
+    steps: int
     around: int | None
+
+    @property
+    def beside(self) -> tuple[int, int]:
+        """How many events that lie in no step are shown, at the beginning and at the end of their row."""
+        last = max(self.inside // 3, 2)
+        return max(self.inside - last - 2, 4), last
 
 
 class _Nesting:
@@ -123,7 +131,7 @@ class _Nesting:
         self.counts = f"{steps}, {plural(len(self.events), 'event')}"
         chunks = sum(len(seqs) for name, (_, seqs) in self.runs.items() if name.startswith("chunks-"))
         said = "Read it like a text: a frame is a turn, a frame in it a step."
-        said += f" {chunks:,} chunks are folded into counts." if chunks else ""
+        said += f" {plural(chunks, 'chunk')} {'is' if chunks == 1 else 'are'} folded into counts." if chunks else ""
         said += f" {plural(self.hidden, 'event')} left out." if self.hidden else ""
         self.sheet.title(self.name, f"turns and steps: {self.counts}", said)
         legend.draw(self.sheet, self._key(), bottom + 8, WIDTH)
@@ -176,22 +184,23 @@ class _Nesting:
 
     def _loose(self, seqs: Sequence[int], y: float) -> float:
         """Draw what lies outside any turn: a row without a frame."""
-        placed = flow(self._items(self._windowed(units_of(self.events, seqs, open_=False), *_BESIDE)), WIDTH, _HEIGHT)
+        units = self._windowed(units_of(self.events, seqs, open_=False), *self.window.beside)
+        placed = flow(self._items(units), WIDTH, _HEIGHT)
         self._rows(placed, (0, y), None)
         return y + placed.height
 
     def _turn(self, turn: Turn, y: float) -> float:
         blocks = self._blocks(turn)
-        width = max([block.width for block in blocks] + [0.0]) + 2 * _PAD
-        head, tip = self._turn_head(turn)
+        across = max([block.width for block in blocks] + [0.0]) + 2 * _PAD
+        across = min(max(across, 330.0 if not turn.why else 480.0), WIDTH)
+        head, tip = self._turn_head(turn, across)
         state = turn.state
-        width = min(max(width, 330.0 if not turn.why else 480.0), WIDTH)
         height = _HEAD + sum(block.height + _GAP for block in blocks) - (_GAP if blocks else 0) + _FOOT
         theme = self.sheet.theme
         cluster = self.sheet.frame(
             f"turn_{turn.start}",
             (0, y),
-            (width, height),
+            (across, height),
             head,
             tip,
             ident=f"turn-{turn.start}",
@@ -214,16 +223,22 @@ class _Nesting:
             self._joint(upper, top, lower, start)
         return y + height
 
-    def _turn_head(self, turn: Turn) -> tuple[str, str]:
+    def _turn_head(self, turn: Turn, room: float) -> tuple[str, str]:
+        """What stands in a turn's frame, cut to the frame's width in points, and its tooltip."""
         state = turn.state
-        plain = f"turn {turn.number}  {seqs_line(range(turn.start, turn.stop + 1))}  {state.mark} {turn.outcome}"
-        why = fit(turn.why, 60 - len(plain) * 0.6)
+        ems = (room - 2 * _PAD) / 10
+        where = seqs_line(range(turn.start, turn.stop + 1))
+        # What a log may choose freely is cut; bold letters are a tenth wider.
+        number = fit(str(turn.number), 9)
+        ems -= 1.1 * width(f"turn {number}  {where}  {state.mark} ")
+        outcome = fit(turn.outcome, ems / 1.1)
+        ems -= 1.1 * width(f"{outcome}: ")
+        why = fit(turn.why, ems) if ems > 2 else ""
         bad = turn.outcome != "completed"
         colour = getattr(self.sheet.theme, state.colour if state.classes in {"t-bad", "t-open"} else "ink")
-        word = dot_html(f"{state.mark} {turn.outcome}{':' if why else ''}".strip())
+        word = dot_html(f"{state.mark} {outcome}{':' if why else ''}".strip())
         said = f'<font color="{colour}"><b>{word}</b></font>' if bad else word
-        where = seqs_line(range(turn.start, turn.stop + 1))
-        head = f"<b>turn {dot_html(turn.number)}</b>  {where}  {said} {dot_html(why)}"
+        head = f"<b>turn {dot_html(number)}</b>  {where}  {said} {dot_html(why)}"
         trigger = describe.headline(self.events[turn.start], 200)
         steps = plural(len(turn.steps), "step")
         return head, f"{trigger}\n{steps}, {turn.outcome}{f': {turn.why}' if turn.why else ''}"
@@ -238,7 +253,8 @@ class _Nesting:
         around = next((at for at, group in enumerate(groups) if self._has(group)), None)
         room = WIDTH - 2 * _PAD
         blocks: list[_Block] = []
-        for part in choose(len(groups), first=_STEPS[0] + 1, last=_STEPS[1], around=around, span=_SPAN):
+        last = max(self.window.steps * 2 // 5, 1)
+        for part in choose(len(groups), first=self.window.steps - last, last=last, around=around, span=_SPAN):
             if isinstance(part, Gap):
                 blocks.append(self._gap_block([each for group in groups[part.start : part.stop] for each in group]))
                 continue
@@ -249,11 +265,8 @@ class _Nesting:
                 blocks.append(_Block(placed, max(placed.width + 2, 210.0), height, inner))
             else:
                 seqs = [seq for seq in groups[part] if isinstance(seq, int)]
-                placed = flow(
-                    self._items(self._windowed(units_of(self.events, seqs, open_=turn.outcome == "open"), *_BESIDE)),
-                    room,
-                    _HEIGHT,
-                )
+                units = units_of(self.events, seqs, open_=turn.outcome == "open")
+                placed = flow(self._items(self._windowed(units, *self.window.beside)), room, _HEIGHT)
                 blocks.append(_Block(placed, placed.width, placed.height, None))
         return blocks
 
@@ -299,7 +312,7 @@ class _Nesting:
     def _items(self, units: Sequence[Unit]) -> list[Item]:
         for unit in units:
             if unit.item.name.startswith("chunks-"):
-                self.runs[unit.item.name] = (f"{len(unit.seqs):,} chunks", unit.seqs)
+                self.runs[unit.item.name] = (plural(len(unit.seqs), "chunk"), unit.seqs)
                 self.keys.add("chunks")
             elif not unit.item.name.startswith("more-"):
                 for seq in unit.seqs:

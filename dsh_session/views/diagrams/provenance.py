@@ -274,7 +274,7 @@ class _Sources:
             self.sheet.more(node.name, events, self.missing[node.name], place, size, into=into)
         elif node.name in self.chunks:
             seqs = self.chunks[node.name]
-            self.sheet.more(node.name, events, seqs, place, size, head=f"{len(seqs):,} chunks", into=into)
+            self.sheet.more(node.name, events, seqs, place, size, head=plural(len(seqs), "chunk"), into=into)
         else:
             event = events[self.seqs[node.name]]
             cited = self._cited(event.seq)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -211,7 +210,7 @@ class Sheet(Drawing):
                 the seqs reach, else their kinds.
             into: The frame that it stands in.
         """
-        kinds = describe.count_kinds(Counter(describe.kind(events[seq]) for seq in seqs))
+        kinds = describe.count_kinds(describe.kinds(_some(events, seqs)))
         count = max(int((size[1] - 16) // 11), 0)
         below = kinds if not head or head.startswith("…") else seqs_line(seqs)
         self.dotted(
@@ -315,6 +314,12 @@ def room(across: float, shape: str) -> float:
 def plural(count: int, what: str) -> str:
     """A number and its noun."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _some(events: Sequence[SessionEvent], seqs: Sequence[int]) -> Sequence[SessionEvent]:
+    """The events of these seqs; a run of them is cut out at once."""
+    is_run = isinstance(seqs, range) and seqs.step == 1
+    return events[seqs[0] : seqs[-1] + 1] if is_run else [events[seq] for seq in seqs]
 
 
 def listed(seqs: Iterable[int]) -> str:

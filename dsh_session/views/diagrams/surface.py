@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from dsh_session.views import describe
@@ -149,7 +148,7 @@ class _Picture:
 
     def _aside(self) -> list[str]:
         """What lies in the log and not on the surface, in words."""
-        counts = Counter(describe.kind(event) for event in self.events if event.surface_op is None)
+        counts = describe.kinds([event for event in self.events if event.surface_op is None])
         if not counts:
             return []
         words = f"Aside, in the log only: {describe.count_kinds(counts)}."

@@ -7,6 +7,7 @@ and a frame of no rows has the dtypes of a frame of a million.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
@@ -27,7 +28,7 @@ _STRING: Final = pd.StringDtype("python")
 # Python's datetime, which printing and exporting go through, ends with the year 9999.
 _LAST_TIME: Final = 253_402_300_799_999
 # Records are read in blocks, so that a long log never has all of its decoded payloads in memory.
-_BLOCK: Final = 512
+_BLOCK: Final = 2048
 # No seq, turn or count can be this small.
 _MISSING: Final = np.iinfo(np.int64).min
 
@@ -86,9 +87,9 @@ def frame(
     rows: dict[frozenset[str], list[np.ndarray[Any, Any]]] = {of: [] for of in groups if of is not None}
     length = 0
     for block in _blocks(records):
-        places: dict[str, list[int]] = {}
+        places: defaultdict[str, list[int]] = defaultdict(list)
         for place, name in enumerate(map(tag, block) if tag else ()):
-            places.setdefault(name, []).append(place)
+            places[name].append(place)
         for of, members in groups.items():
             chosen = block
             if of is not None:
@@ -224,7 +225,6 @@ class _Strings(_Builder):
     def finish(self) -> Any:
         texts = np.empty(len(self.parts), dtype=object)
         texts[:] = self.parts
-        texts[pd.isna(texts)] = pd.NA
         return pd.arrays.StringArray(texts)
 
 

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from dsh_session.core.session import Session
-from dsh_session.core.surface import fold_surface
 from dsh_session.views.describe import kind
-from dsh_session.views.frames.log import Log, Logged, log_of
-from dsh_session.views.frames.payload import Payload, Tag, line_of, read_line, without_surrogates
+from dsh_session.views.frames.log import Log, Logged, Reading, log_of
+from dsh_session.views.frames.payload import Payload, Tag, decode_line, read_line, without_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from dsh_session.core.surface import SurfaceReplacement
     from dsh_session.views.frames.payload import Block
 
-__all__ = ["Entry", "entries", "originals_of", "replacements_of"]
+__all__ = ["Entry", "entries", "originals_of"]
 
 # Blocks may lie in blocks (a tool result's content). How deep is the log's to choose, not ours to follow.
 _DEPTH: Final = 8
@@ -64,15 +62,14 @@ class Entry(msgspec.Struct, gc=False):
     on_surface: bool
 
 
-def entries(source: Logged | Log, replacements: Iterable[SurfaceReplacement] | None = None) -> Iterator[Entry]:
+def entries(source: Logged | Log) -> Iterator[Entry]:
     """Every event of a session with its place in turns and steps and on the surface.
 
     Args:
         source: Any session, a history of one, or its log at a moment; it is not changed.
-        replacements: What `replacements_of` gave, for a caller that has it already.
 
-    Yields:
-        One `Entry` per event, in log order.
+    Returns:
+        One `Entry` per event, in log order; they are read one by one, but for a `Reading`, which keeps them.
 
     Example:
         >>> from dsh_session import Session
@@ -83,10 +80,13 @@ def entries(source: Logged | Log, replacements: Iterable[SurfaceReplacement] | N
         >>> [(entry.kind, entry.turn, entry.step) for entry in entries(session)]
         [('turn', 1, None), ('step', 1, 1), ('todo', 1, 1)]
     """
-    if isinstance(source, Session) and replacements is not None:
-        log = Log(source.events, source.surface.nodes, list(replacements))
-    else:
-        log = source if isinstance(source, Log) else log_of(source)
+    log = source if isinstance(source, Log) else log_of(source)
+    if isinstance(log, Reading):
+        return iter(log.once("entries", lambda: list(_walk(log))))
+    return _walk(log)
+
+
+def _walk(log: Log) -> Iterator[Entry]:
     shadowed_by = {seq: replacement.seq for replacement in log.replacements for seq in replacement.shadowed_seqs}
     surface = frozenset(log.nodes)
     tools: dict[str, str | None] = {}
@@ -94,8 +94,11 @@ def entries(source: Logged | Log, replacements: Iterable[SurfaceReplacement] | N
     open_turn: int | None = None
     open_step: int | None = None
     for event in log.events:
-        text_of_line = line_of(event)
-        line = read_line(event, text_of_line)
+        text_of_line = event._line
+        try:
+            line = decode_line(text_of_line)  # read_line, without the cost of a call for each of very many
+        except (msgspec.MsgspecError, RecursionError):
+            line = read_line(event)
         payload = line.data
         turn = payload.turn
         step = payload.step
@@ -133,23 +136,6 @@ def entries(source: Logged | Log, replacements: Iterable[SurfaceReplacement] | N
             shadowed_by.get(event.seq) if placed else None,
             placed and event.seq in surface,
         )
-
-
-def replacements_of(session: Session) -> Sequence[SurfaceReplacement]:
-    """All replacements of a session; a log without any is not folded for this.
-
-    Args:
-        session: Any session.
-
-    Returns:
-        The replacements in log order.
-
-    Example:
-        >>> from dsh_session import Session
-        >>> replacements_of(Session("tour"))
-        ()
-    """
-    return fold_surface(session.events).replacements if session.surface.replace_generation else ()
 
 
 def originals_of(replacements: Iterable[SurfaceReplacement]) -> dict[int, int]:

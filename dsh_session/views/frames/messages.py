@@ -150,25 +150,37 @@ def _rows(session: Logged, at: int | None, meter: TokenMeter) -> Iterator[Derive
     found = {entry.event.seq: entry for entry in entries(log) if entry.event.seq in wanted}
     position = 0
     for seq in log.nodes:
-        entry = found[seq]
-        message = derive_event_message(passing(entry.event))
-        if message is None:
-            continue
-        blocks = items(message["content"])
-        yield Derived(
-            position,
-            entry,
-            message["role"],
-            len(blocks),
-            _text(blocks, entry),
-            sum(
-                len(string(block.get("text")) or "")
-                for block in map(record, blocks)
-                if block.get("type") == "reasoning"
-            ),
-            meter.estimate_message(message),
-        )
-        position += 1
+        row = derived(position, found[seq], meter)
+        if row is not None:
+            yield row
+            position += 1
+
+
+def derived(position: int, entry: Entry, meter: TokenMeter) -> Derived | None:
+    """The row of one message.
+
+    Args:
+        position: Its place in the history.
+        entry: The event that it comes from.
+        meter: What estimates tokens.
+
+    Returns:
+        The record, or `None` for an event that gives no message.
+    """
+    message = derive_event_message(passing(entry.event))
+    if message is None:
+        return None
+    blocks = items(message["content"])
+    reasoning = [block.get("text") for block in map(record, blocks) if block.get("type") == "reasoning"]
+    return Derived(
+        position,
+        entry,
+        message["role"],
+        len(blocks),
+        _text(blocks, entry),
+        sum(len(string(text) or "") for text in reasoning),
+        meter.estimate_message(message),
+    )
 
 
 def _text(blocks: list[Any], entry: Entry) -> str | None:

@@ -28,6 +28,7 @@ __all__ = [
     "Route",
     "Tag",
     "Trigger",
+    "decode_line",
     "line_of",
     "read_line",
     "without_surrogates",
@@ -125,7 +126,8 @@ class Line(msgspec.Struct, gc=False, rename="camel"):
     source_event_seqs: list[Any] | None = None
 
 
-_decode: Final = msgspec.json.Decoder(Line).decode
+decode_line: Final = msgspec.json.Decoder(Line).decode
+"""Decodes a line that fits the record; raises for one that does not."""
 
 
 def line_of(event: SessionEvent) -> bytes:
@@ -163,7 +165,7 @@ def read_line(event: SessionEvent, line: bytes | None = None) -> Line:
         (1, None)
     """
     try:
-        return _decode(line or line_of(event))
+        return decode_line(line or line_of(event))
     except (msgspec.MsgspecError, RecursionError):
         return Line(_from_value(peek(event)), event.source_event_seqs)
 

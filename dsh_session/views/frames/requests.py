@@ -15,6 +15,7 @@ from dsh_session.compaction.meter import UNBELIEVABLE, TokenMeter
 from dsh_session.core.event import Replace
 from dsh_session.views.describe import kind
 from dsh_session.views.frames.headers import parts_of
+from dsh_session.views.frames.log import once
 from dsh_session.views.frames.payload import line_of
 from dsh_session.views.frames.values import count, data_of, number, record, string, tokens_of
 
@@ -139,7 +140,7 @@ def requests(log: Log, meter: TokenMeter) -> list[Request]:
         >>> len(found), sum(request.replacements > 0 for request in found)
         (484, 2)
     """
-    return [request for request in _walk(log, meter) if request.seq is not None]
+    return once(log, ("requests", meter), lambda: [request for request in _walk(log, meter) if request.seq is not None])
 
 
 def next_request(log: Log, meter: TokenMeter) -> Request:
@@ -179,8 +180,8 @@ class _Reader:
         self._meter = meter
         self._made = 0
         self._before: int | None = None
-        self._turn: int | None = None
-        self._step: int | None = None
+        self._opened: SessionEvent | None = None
+        self._in_step = False
         self._streamed: Usage | None = None
         # The header, and what of it stands at the beginning of the last request: all of it, or so many tokens.
         self._header: int | None = None
@@ -212,15 +213,14 @@ class _Reader:
                 chunk = record(data_of(event).get("chunk"))
                 if chunk.get("type") == "usage":
                     self._streamed = _usage(chunk.get("usage"), "stream")
-        elif name in {"turn/start", "step/start"}:
-            data = data_of(event)
-            self._turn = number(data.get("turn"))
-            self._step = number(data.get("step")) if name == "step/start" else None
+        elif name in _STARTS:
+            # Nearly every answer names its turn and step itself; only for the others these are decoded.
+            self._opened, self._in_step = event, name == "step/start"
             self._streamed = None
         elif name == "turn/end":
-            self._turn = self._step = None
+            self._opened = None
         elif name == "step/end":
-            self._step = None
+            self._in_step = False
 
     def _place(self, event: SessionEvent) -> None:
         seq, op = event.seq, event.surface_op
@@ -269,12 +269,16 @@ class _Reader:
         """What a request would hold now."""
         route = record(data.get("provenance") if event is not None else self._parts.get("config"))
         turn, step = number(data.get("turn")), number(data.get("step"))
+        if self._opened is not None and (turn is None or step is None):
+            opened = data_of(self._opened)
+            turn = number(opened.get("turn")) if turn is None else turn
+            step = number(opened.get("step")) if step is None and self._in_step else step
         return Request(
             self._made + 1,
             None if event is None else event.seq,
             None if event is None else event.time,
-            self._turn if turn is None else turn,
-            self._step if step is None else step,
+            turn,
+            step,
             string(route.get("provider")),
             string(route.get("model")),
             self._header,
@@ -299,6 +303,7 @@ class _Reader:
         return kept + self._sums.before(self._unbroken)
 
 
+_STARTS: Final = frozenset({"turn/start", "step/start"})
 _PARTS: Final = ("system", "tools", "messagePrefix")
 _COUNTS: Final = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 
@@ -307,8 +312,13 @@ def _usage(value: object, source: str) -> Usage | None:
     if value is None:
         return None
     usage = record(value)
-    counts = {key: count(usage.get(key)) for key in _COUNTS}
-    strange = any(found is None and usage.get(key) is not None for key, found in counts.items())
+    counts: dict[str, int | None] = dict.fromkeys(_COUNTS)
+    strange = False
+    for key in _COUNTS:
+        given = usage.get(key)
+        if given is not None:
+            counts[key] = count(given)
+            strange = strange or counts[key] is None
     return Usage(
         source,
         counts["inputTokens"],

@@ -12,11 +12,11 @@ from dsh_session.views.frames.payload import line_of
 from dsh_session.views.frames.values import count, data_of, number, record, string
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dsh_session.core.event import SessionEvent
 
-__all__ = ["SHARED", "Span", "spans"]
+__all__ = ["SHARED", "Span", "span_starts", "spans", "spans_within"]
 
 
 class Span(msgspec.Struct):
@@ -135,7 +135,68 @@ SHARED: Final[Mapping[str, Column[Span]]] = {
 """The columns that `turns` and `steps` have in common, by name."""
 
 
-def spans(events: Iterable[SessionEvent], what: Literal["turn", "step"]) -> list[Span]:
+def span_starts(events: Iterable[SessionEvent], what: Literal["turn", "step"]) -> list[int]:
+    """Where the turns or the steps of a log begin: one seq for each record that `spans` gives.
+
+    Args:
+        events: The events from seq 0 on.
+        what: Which of the two.
+
+    Returns:
+        Seqs, in log order: of starts, and of ends without one. No payload is decoded.
+
+    Example:
+        >>> from dsh_session import samples
+        >>> events = samples.load("pi-compacted-twice").events
+        >>> [span.start for span in spans(events, "turn")] == span_starts(events, "turn")
+        True
+    """
+    start, end = f"{what}/start", f"{what}/end"
+    found: list[int] = []
+    is_open = False
+    for seq, event in enumerate(events):
+        name = event.type
+        if name == start or (name == end and not is_open):
+            found.append(seq)
+        if name == start:
+            is_open = True
+        elif name == end or name in _TURN:
+            is_open = False
+    return found
+
+
+def spans_within(
+    events: Sequence[SessionEvent], what: Literal["turn", "step"], starts: Sequence[int], first: int, stop: int
+) -> list[Span]:
+    """Some of the turns or the steps of a log; only their part of it is read.
+
+    Args:
+        events: The events from seq 0 on.
+        what: Which of the two.
+        starts: What `span_starts` gave.
+        first: The place of the first one among all of them.
+        stop: The place behind the last one.
+
+    Returns:
+        What `spans` gives at these places.
+
+    Example:
+        >>> from dsh_session import samples
+        >>> events = samples.load("pi-compacted-twice").events
+        >>> starts = span_starts(events, "step")
+        >>> spans_within(events, "step", starts, 480, 484) == spans(events, "step")[480:]
+        True
+    """
+    if first >= stop:
+        return []
+    begin = starts[first]
+    # A step that does not name its turn lies in the one that is open.
+    edge = next((seq for seq in range(begin - 1, -1, -1) if events[seq].type in _TURN), None)
+    turn = None if edge is None or events[edge].type == "turn/end" else number(data_of(events[edge]).get("turn"))
+    return spans(events[begin : starts[stop] if stop < len(starts) else len(events)], what, turn=turn)
+
+
+def spans(events: Iterable[SessionEvent], what: Literal["turn", "step"], *, turn: int | None = None) -> list[Span]:
     """The turns or the steps of a log, in the order of their starts.
 
     A start closes nothing by itself: what was open then stays without an end. An end without a start is a row too.
@@ -143,6 +204,7 @@ def spans(events: Iterable[SessionEvent], what: Literal["turn", "step"]) -> list
     Args:
         events: The events, in log order.
         what: Which of the two.
+        turn: The number of the turn that is open before the first event.
 
     Returns:
         One record each. O(events).
@@ -156,7 +218,6 @@ def spans(events: Iterable[SessionEvent], what: Literal["turn", "step"]) -> list
     start, end = f"{what}/start", f"{what}/end"
     found: list[Span] = []
     span: Span | None = None
-    turn: int | None = None
     for event in events:
         name = event.type
         if name == start:

@@ -10,15 +10,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from dsh_session.views.frames.entries import entries, replacements_of
+from dsh_session.views.frames.entries import entries
+from dsh_session.views.frames.log import log_of
 from dsh_session.views.frames.payload import Tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dsh_session.core.session import Session
+    from dsh_session.core.event import SessionEvent
     from dsh_session.core.surface import SurfaceReplacement
     from dsh_session.views.frames.entries import Entry
+    from dsh_session.views.frames.log import Logged
 
 __all__ = ["Item", "Outline", "Turn", "outline"]
 
@@ -123,11 +125,11 @@ class Outline:
         return sum(turn.began for turn in self.turns)
 
 
-def outline(session: Session) -> Outline:
+def outline(session: Logged) -> Outline:
     """Walk a log once and note what is where.
 
     Args:
-        session: Any session.
+        session: Any session, or a `Reading` of one.
 
     Returns:
         Its outline.
@@ -138,37 +140,55 @@ def outline(session: Session) -> Outline:
         >>> len(found.turns), found.steps, found.tools.most_common(1)
         (57, 484, [('bash', 206)])
     """
-    found = Outline(nodes=session.surface.nodes, replacements=replacements_of(session))
+    log = log_of(session)
+    found = Outline(nodes=log.nodes, replacements=log.replacements, length=len(log.events))
+    kinds: list[str] = []
     turn: Turn | None = None
-    for entry in entries(session, found.replacements):
-        seq = entry.event.seq
+    entry: Entry | None = None
+    run: Item | None = None  # chunks, of which more may come
+    for entry in entries(log):
+        kind = entry.kind
+        kinds.append(kind)
+        if kind == "chunk" and run is not None and run.turn == entry.turn and run.step == entry.step:
+            continue
+        event = entry.event
+        seq = event.seq
+        if run is not None and turn is not None:
+            turn.items.append(run._replace(last=seq - 1))
+            run = None
         if turn is None or entry.type == "turn/start":
-            turn = Turn(entry.type == "turn/start", entry.turn, seq, seq, entry.event.time, entry.event.time)
+            if turn is not None:
+                _close(turn, log.events[seq - 1])
+            turn = Turn(entry.type == "turn/start", entry.turn, seq, seq, event.time, event.time)
             found.turns.append(turn)
+        item = Item(seq, seq, kind, entry.turn, entry.step)
+        if kind == "chunk":
+            run = item
+            continue
+        turn.items.append(item)
         _note(turn, entry)
-        found.length = seq + 1
-        found.kinds[entry.kind] += 1
-        if entry.shadowed_by is not None:
-            found.shadowed_by[seq] = entry.shadowed_by
-        if entry.event.surface_op is not None:
+        if event.surface_op is not None:
+            if entry.shadowed_by is not None:
+                found.shadowed_by[seq] = entry.shadowed_by
             found.chars[seq] = entry.chars or 0
-            found.kind_of[seq] = entry.kind
+            found.kind_of[seq] = kind
             if entry.type == "assistant/message" and not entry.payload.content:
                 found.silent.add(seq)
+    if turn is not None and entry is not None:
+        if run is not None:
+            turn.items.append(run._replace(last=entry.event.seq))
+        _close(turn, entry.event)
+    found.kinds.update(kinds)
     return found
 
 
+def _close(turn: Turn, event: SessionEvent) -> None:
+    turn.last, turn.ended = event.seq, event.time
+
+
 def _note(turn: Turn, entry: Entry) -> None:
-    event = entry.event
+    """What an event says about its turn."""
     payload = entry.payload
-    seq = event.seq
-    turn.last = seq
-    turn.ended = event.time
-    previous = turn.items[-1] if turn.items else None
-    if entry.kind == "chunk" and previous is not None and previous[2:] == ("chunk", entry.turn, entry.step):
-        turn.items[-1] = Item(previous.first, seq, "chunk", entry.turn, entry.step)
-        return
-    turn.items.append(Item(seq, seq, entry.kind, entry.turn, entry.step))
     match entry.type:
         case "turn/start" if payload.trigger is not None:
             turn.trigger = payload.trigger.kind
@@ -183,4 +203,4 @@ def _note(turn: Turn, entry: Entry) -> None:
         case "tool/call":
             turn.tools[payload.name or "?"] += 1
         case "user/message" | "prompt/blocked" if turn.prompt is None and entry.kind != "summary":
-            turn.prompt = seq
+            turn.prompt = entry.event.seq

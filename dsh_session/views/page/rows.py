@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from dsh_session.core.event import peek
+from dsh_session.core.vocabulary import VOCABULARY
 from dsh_session.views.describe import count_kinds, headline, text
 from dsh_session.views.escape import cut, one_line
 from dsh_session.views.frames.payload import line_of, read_line
@@ -49,6 +52,7 @@ class Row:
         surface: `on`, `off` (replaced) or `log` (it never was on it).
         shadowed_by: The replacement that took it off.
         replaces: The range that it replaced.
+        fault: Where its payload is not what its type declares, and how; empty where it is, or nothing is declared.
     """
 
     seq: int
@@ -65,6 +69,7 @@ class Row:
     surface: str
     shadowed_by: int | None
     replaces: tuple[int, int] | None
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +136,29 @@ def event_groups(session: Session, outline: Outline, limit: int) -> list[Group]:
     Returns:
         Groups in log order; rows and gaps together cover every event once.
     """
-    items = [(turn, item) for turn in outline.turns for item in turn.items]
+    items = [item for turn in outline.turns for item in turn.items]
+    firsts = [turn.first for turn in outline.turns]
+    starts = [item.first for item in items]
     events = session.events
-    replacements = [place for place, (_, item) in enumerate(items) if _replaces(events[item.first]) is not None]
+    replacements = [bisect_left(starts, replacement.seq) for replacement in outline.replacements]
     on_surface = frozenset(outline.nodes)
+
+    def turn_at(seq: int) -> Turn:
+        return outline.turns[bisect_right(firsts, seq) - 1]
+
     groups: list[Group] = []
     shown_turn: Turn | None = None
     done = 0
     for run in window(len(items), limit, marks=replacements):
         if run.start > done:
-            gap = _gap([item for _, item in items[done : run.start]])
+            gap = _gap(items[done : run.start])
             # A gap within one turn stays in its group; one that spans turns stands alone.
-            if groups and items[run.start - 1][0] is shown_turn:
+            if groups and turn_at(starts[run.start - 1]) is shown_turn:
                 groups[-1].rows.append(gap)
             else:
                 groups.append(Group("", [gap]))
-        for turn, item in items[run.start : run.stop]:
+        for item in items[run.start : run.stop]:
+            turn = turn_at(item.first)
             if turn is not shown_turn:
                 groups.append(Group(turn_title(turn), []))
                 shown_turn = turn
@@ -155,7 +167,7 @@ def event_groups(session: Session, outline: Outline, limit: int) -> list[Group]:
             groups[-1].rows.append(_row(events, item, outline, on_surface))
         done = run.stop
     if done < len(items):
-        groups.append(Group("", [_gap([item for _, item in items[done:]])]))
+        groups.append(Group("", [_gap(items[done:])]))
     return groups
 
 
@@ -203,7 +215,17 @@ def _row(events: Sequence[SessionEvent], item: Item, outline: Outline, on_surfac
         surface="on" if item.first in on_surface else "off" if replaced_by is not None else "log",
         shadowed_by=replaced_by,
         replaces=_replaces(event),
+        fault=_fault(event),
     )
+
+
+def _fault(event: SessionEvent) -> str:
+    shape = VOCABULARY.shape(event.type)
+    try:
+        found = None if shape is None else shape.fault(peek(event))
+    except (RecursionError, ValueError):  # nested too deep, or a number that the interpreter refuses to write
+        found = "", "cannot be checked: it is too deep or too large"
+    return "" if found is None else cut(one_line(f"${found[0]} {found[1]}"[: 4 * _HEADLINE]), _HEADLINE)
 
 
 def _line(event: SessionEvent) -> str:
