@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Error, sync_playwright
 
+from tests.browser.widget_page import open_widget
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Dialog, Page
+
+    from tests.browser.widget_page import Shown
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 INSTALL = "apt-get install -y --no-install-recommends chromium fonts-dejavu-core"
@@ -96,5 +100,20 @@ def open_page(chromium: Browser, tmp_path: Path) -> Iterator[Callable[..., tuple
         return page, heard
 
     yield open_
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def show_widget(chromium: Browser) -> Iterator[Callable[..., Shown]]:
+    """Show a widget in a page of its own, with the widget itself behind it; see `widget_page.open_widget`."""
+    contexts = []
+
+    def show(widget: Any, **options: Any) -> Shown:
+        shown = open_widget(chromium, widget, **options)
+        contexts.append(shown.page.context)
+        return shown
+
+    yield show
     for context in contexts:
         context.close()
