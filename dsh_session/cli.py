@@ -7,23 +7,26 @@ with the place and what to do, and end with exit code 2; there is no traceback f
 from __future__ import annotations
 
 import os
-import secrets
 import shlex
 import shutil
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from dsh_session import SessionError, __version__, load, samples
-from dsh_session.commands import list_logs, validate_logs
+from dsh_session import Context, SessionError, __version__, load, samples
+from dsh_session.commands import convert_log, list_any, validate_logs
+from dsh_session.commands.talking import count as _count
+from dsh_session.commands.talking import fail as _fail
+from dsh_session.commands.talking import say as _say
+from dsh_session.commands.talking import size as _size
+from dsh_session.commands.writing import write as _write
+from dsh_session.importers.registry import recognise
 from dsh_session.lab.log import SAMPLE
-from dsh_session.views.escape import cut, one_line, visible
+from dsh_session.views.escape import cut, one_line
 
 if TYPE_CHECKING:
     from dsh_session.core.session import Session
@@ -31,9 +34,14 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 _GENERATOR = b'<meta name="generator" content="dsh_session">'
+_NO_LOG = (
+    'a version-0 log begins with a line like {"type": "session", "version": 0, …}; logs of Claude Code, Codex, pi, '
+    "OpenHands, Inspect AI, SWE-agent and plain lists of messages are recognised by what they hold"
+)
 _HINTS = {
-    "JSONL_NO_HEADER": 'a version-0 log begins with a line like {"type": "session", "version": 0, …}',
-    "JSONL_BAD_HEADER": 'a version-0 log begins with a line like {"type": "session", "version": 0, …}',
+    "IMPORT_FOLDER": "dsh-session list FOLDER finds the logs in it",
+    "JSONL_NO_HEADER": _NO_LOG,
+    "JSONL_BAD_HEADER": _NO_LOG,
     "JSONL_CORRUPT": "repair that line, or cut the file before it",
     "JSONL_GAP": "events are missing or out of order there; look for the whole file",
     "MISSING_ROUTE": "add provider and model to that line; without them nobody knows which model spoke",
@@ -51,7 +59,7 @@ app = typer.Typer(
 
 LogArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="[LOG]", help="A version-0 JSONL log; a recorded sample by default.", show_default=False),
+    typer.Argument(metavar="[LOG]", help="Any agent's log; a recorded sample by default.", show_default=False),
 ]
 
 
@@ -84,14 +92,12 @@ def report(
             show_default=False,
         ),
     ] = None,
-    rows: Annotated[int, typer.Option(min=1, help="How many rows the table of events may have.")] = 4000,
+    rows: Annotated[int, typer.Option(min=1, help="How many rows the table of events may have.")] = 1500,
 ) -> None:
     """Write one self-contained HTML page about a log."""
-    session = _open(log)
+    session, *relatives = _open(log)
     target = _target(log, output)
-    from dsh_session.views.page import page  # pandas and jinja2, which --help does not need
-
-    content = page(session, rows=rows).encode("utf-8", "replace")
+    content = _page_of(session, relatives, rows).encode("utf-8", "replace")
     try:
         _write(target, content)
     except OSError as error:
@@ -105,6 +111,9 @@ def report(
         f"a surface of {_count(len(surface), 'node')} after {_count(surface.replace_generation, 'replacement')}, "
         "and the messages that the model gets."
     )
+    if relatives:
+        others = _count(len(relatives), "other session")
+        _say(f"Beside it the log holds {others}, forks or sub-agents; dsh-session convert writes those, too.")
     for finding in session.findings[:5]:
         _say(f"Note: {finding.message}", style="yellow")
     if len(session.findings) > 5:
@@ -143,7 +152,8 @@ def lab(
 
 
 app.command("validate")(validate_logs)
-app.command("list")(list_logs)
+app.command("list")(list_any)
+app.command("convert")(convert_log)
 
 
 def main() -> None:
@@ -158,11 +168,16 @@ def main() -> None:
 # -------------------------------------------------------------------------------------------------- reading, writing
 
 
-def _open(log: Path | None) -> Session:
+def _open(log: Path | None) -> tuple[Session, ...]:
+    """Read a log: its session, then the forks and sub-agents that are in it."""
     if log is None:
-        return samples.load(SAMPLE)
+        return (samples.load(SAMPLE),)
     try:
-        return load(log)
+        importer = recognise(log)
+        # Version 0 is read strictly; what nobody knows is refused in the words of that reader.
+        if importer is None or importer.name == "dsh":
+            return (load(log),)
+        return importer.read(log).sessions
     except SessionError as error:
         # The message names the file as well; one name, with line and column behind it, is enough.
         message = error.message
@@ -171,8 +186,18 @@ def _open(log: Path | None) -> Session:
         place = "".join(f":{number}" for number in (error.line, error.column) if number is not None)
         _fail(f"{log}{place}: {message} ({error.code})", _HINTS.get(error.code))
     except OSError as error:
-        hint = "LOG is one file, not a folder" if log.is_dir() else "check the path"
-        _fail(f"{log}: {error.strerror or error}", hint)
+        _fail(f"{log}: {error.strerror or error}", "check the path")
+
+
+def _page_of(session: Session, relatives: list[Session], rows: int) -> str:
+    from dsh_session.views.page import page  # pandas and jinja2, which --help does not need
+
+    if not relatives:
+        return page(session, rows=rows)
+    with Context() as ctx:
+        for one in (session, *relatives):
+            ctx.sessions.enter(one)
+        return page(session, rows=rows, store=ctx.sessions)
 
 
 def _target(log: Path | None, output: Path | None) -> Path:
@@ -197,48 +222,7 @@ def _target(log: Path | None, output: Path | None) -> Path:
     return target
 
 
-def _write(target: Path, content: bytes) -> None:
-    """Write a file beside the target and put it in its place; a pipe or a device is written as it is."""
-    target = target.resolve()
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)
-        return
-    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-    try:
-        draft.write_bytes(content)
-        draft.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-
-
 # ---------------------------------------------------------------------------------------------------- talking
-
-
-def _say(text: str, *, style: str = "") -> None:
-    _print(Console(soft_wrap=True, highlight=False, markup=False, emoji=False), text, style)
-
-
-def _fail(message: str, hint: str | None = None) -> NoReturn:
-    console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
-    _print(console, f"dsh-session: {message}", "")
-    if hint:
-        _print(console, f"  {hint}", "")
-    raise typer.Exit(2)
-
-
-def _print(console: Console, text: str, style: str) -> None:
-    # One line, whatever a log holds or a file is called.
-    console.print(Text(visible(text, lines=False), style=style))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _size(length: int) -> str:
-    return f"{length / 1e6:.1f} MB" if length >= 1_000_000 else f"{max(length // 1000, 1)} kB"
 
 
 def _command(name: str, log: Path | None) -> str:

@@ -80,7 +80,9 @@ def test_no_output_names_a_place_on_somebodys_machine(notebook: Any) -> None:
     for cell in code_cells(notebook):
         for text in (text for output in cell.outputs for text in texts(output)):
             for found in HOME_OR_TEMPORARY.finditer(text):
-                assert found.group().startswith(SHOWN_IN_LOGS), f"{found.group()} in the output of: {cell.source}"
+                is_cut = text[found.end() :][:1] == "…" and any(map(str.startswith, SHOWN_IN_LOGS, 2 * [found.group()]))
+                named = f"{found.group()} in the output of: {cell.source}"
+                assert is_cut or found.group().startswith(SHOWN_IN_LOGS), named
 
 
 def test_it_begins_with_a_title_and_ends_with_what_was_seen(notebook: Any) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from dsh_session import samples
-from dsh_session.core.jsonl import load
+from dsh_session import load, samples
 
 if TYPE_CHECKING:
     from dsh_session.core.session import Session

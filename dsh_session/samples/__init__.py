@@ -11,7 +11,7 @@ from dsh_session.core.jsonl import load as load_log
 if TYPE_CHECKING:
     from dsh_session.core.session import Session
 
-__all__ = ["load", "names", "path"]
+__all__ = ["agents", "load", "names", "path"]
 
 
 def names() -> list[str]:
@@ -67,6 +67,20 @@ def load(name: str) -> Session:
         (2540, 448, 2)
     """
     return load_log(path(name))
+
+
+def agents() -> Path:
+    """A folder with logs of other agents, laid out as they lay theirs out.
+
+    Returns:
+        The folder, to be read only; `dsh_session.importers.folders.list_folder` lists what is in it.
+
+    Example:
+        >>> from dsh_session.importers.folders import list_folder
+        >>> [(log.agent, log.turns, log.compactions) for log in list_folder(agents())]
+        [('Claude Code', 4, 1), ('Codex', 3, 0), ('pi', 2, 2)]
+    """
+    return _folder() / "agents"
 
 
 def _folder() -> Path:

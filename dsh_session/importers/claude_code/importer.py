@@ -1,0 +1,238 @@
+"""The importer of Claude Code's logs."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from dsh_session.core.session import Session
+from dsh_session.importers.book import Book, text_of
+from dsh_session.importers.claude_code.agents import (
+    Agent,
+    Calls,
+    agent_files,
+    description_of,
+    has_agent_files,
+    sidechains,
+)
+from dsh_session.importers.claude_code.entries import Entry, entries
+from dsh_session.importers.claude_code.growing import grow
+from dsh_session.importers.claude_code.quiet import no_collections
+from dsh_session.importers.claude_code.sessions import write_tree
+from dsh_session.importers.claude_code.values import Fields, fields_of, string
+from dsh_session.importers.detection import Sample
+from dsh_session.importers.found import Descent, Imported
+
+_MESSAGES: Final = frozenset({"user", "assistant", "system", "progress", "attachment"})
+_OTHERS: Final = {
+    "summary": "leafUuid",
+    "file-history-snapshot": "snapshot",
+    "queue-operation": "operation",
+    "last-prompt": "lastPrompt",
+    "ai-title": "aiTitle",
+    "custom-title": "customTitle",
+    "permission-mode": "permissionMode",
+}
+
+
+class ClaudeCode:
+    """Reads the logs of Claude Code: ``~/.claude/projects/<folder>/<session>.jsonl``.
+
+    Attributes:
+        name: The format's name.
+        agent: The agent's name for people.
+    """
+
+    name = "claude-code"
+    agent = "Claude Code"
+
+    def recognises(self, sample: Sample) -> bool:
+        """Tell whether a log is one of Claude Code's: its lines name their parents as no other's do."""
+        return any(map(_is_line, sample.objects))
+
+    def read(self, path: Path, *, earlier: Iterable[str | Path] = (), **options: Any) -> Imported:
+        """Read a log, and those of its sub-agents beside it.
+
+        Args:
+            path: The log.
+            earlier: Logs that this one continues, the earliest first, for a session that was compacted
+                into a new file.
+            options: None are known.
+
+        Returns:
+            The session of the path that the log ends with, a fork for each other path, the sub-agents.
+
+        Raises:
+            TypeError: For an option that is not known.
+            OSError: When a file cannot be opened.
+        """
+        if options:
+            raise TypeError(f"the importer of Claude Code's logs takes no option {', '.join(sorted(options))}")
+        path = Path(path)
+        reading = _Reading(path)
+        with no_collections():
+            for one in map(Path, earlier):
+                reading.take(one, one.name)
+            reading.take(path, path.name)
+            return reading.finish()
+
+    def find(self, folder: Path) -> Iterator[Path]:
+        """Give the logs below a folder, without those of sub-agents, which belong to another one."""
+        for path in sorted(Path(folder).rglob("*.jsonl")):
+            if not path.name.startswith("agent-") and path.is_file():
+                yield path
+
+
+class _Reading:
+    """Reading one log."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._book = Book(path.name)
+        self._lines: list[Entry] = []
+        self._forks: list[Session] = []
+        self._lineage: list[Descent] = []
+        self._taken: set[str] = set()
+
+    def take(self, path: Path, name: str) -> None:
+        """Read a file's lines."""
+        self._book.file = name
+        self._lines += entries(path, self._book)
+
+    def finish(self) -> Imported:
+        """Make sessions of what was read."""
+        lines, self._lines = self._lines, []
+        mine = [entry for entry in lines if not entry.is_sidechain]
+        subagents: list[Session] = []
+        if len(mine) < len(lines) and not any(entry.uuid for entry in mine):
+            session = self._write_agent_alone(lines)
+        else:
+            aside = [entry for entry in lines if entry.is_sidechain]
+            del lines
+            calls = Calls(mine) if aside or has_agent_files(self._path) else None
+            session = self._write(mine, self._identity(mine), None)
+            if calls is not None:
+                subagents = self._write_agents(session.id, calls, aside)
+        return Imported(
+            session,
+            self._book,
+            agent=ClaudeCode.agent,
+            forks=self._forks,
+            subagents=subagents,
+            lineage=self._lineage,
+        )
+
+    def _identity(self, lines: list[Entry]) -> str:
+        """Name a session as the line that it ends with does."""
+        tree_lines = (entry.session_id for entry in reversed(lines) if entry.uuid is not None)
+        found = next(filter(None, tree_lines), None) or next((one.session_id for one in lines if one.session_id), None)
+        if found is not None:
+            return found
+        digest = hashlib.sha256()
+        for entry in lines[:100]:
+            digest.update(entry.raw)
+        return f"claude-code-{digest.hexdigest()[:12]}"
+
+    def _write(self, lines: list[Entry], identity: str, parent: str | None) -> Session:
+        tree, loose, copies = grow(lines, self._book)
+        self._note_lines(loose, copies, identity)
+        # From here on each line is kept by the one that needs it, and let go of when it is written.
+        lines.clear()
+        del loose, copies
+        self._taken.add(identity)
+        written = write_tree(tree, self._book, identity=identity, parent=parent, taken=self._taken)
+        self._forks += written.forks
+        self._lineage += written.lineage
+        return written.session
+
+    # -------------------------------------------------------------------------------------------------- sub-agents
+
+    def _write_agent_alone(self, lines: list[Entry]) -> Session:
+        """Read a sub-agent's own log."""
+        owner = next((entry.session_id for entry in lines if entry.session_id), None)
+        agent = next((entry.agent_id for entry in lines if entry.agent_id), None)
+        return self._write(lines, f"{owner or 'claude-code'}-agent-{agent or self._path.stem}", owner)
+
+    def _write_agents(self, owner: str, calls: Calls, aside: list[Entry]) -> list[Session]:
+        agents: list[tuple[Agent, bytes | None]] = [(agent, None) for agent in sidechains(aside)]
+        for path in agent_files(self._path, calls.by_name):
+            self.take(path, path.relative_to(self._path.parent).as_posix())
+            lines, self._lines = self._lines, []
+            name = next((entry.agent_id for entry in lines if entry.agent_id), path.stem.removeprefix("agent-"))
+            agents.append((Agent(name, lines), description_of(path)))
+        sessions = []
+        for agent, description in agents:
+            first = agent.lines[0] if agent.lines else None
+            name = agent.name or (f"{first.uuid or first.number}" if first is not None else "empty")
+            identity = _distinct(f"{owner}-agent-{name}", self._taken)
+            call = calls.of(agent)
+            if description is not None:
+                told = _described(description)
+                self._book.side(
+                    "agent",
+                    description if told else text_of(description.decode("utf-8", "replace")),
+                    line=None,
+                    session=identity,
+                )
+                call = call or string(told.get("toolUseId"))
+            sessions.append(self._write(agent.lines, identity, owner))
+            self._lineage.append(Descent(identity, owner, 0, "subagent", call))
+        self._book.file = self._path.name
+        return sessions
+
+    # -------------------------------------------------------------------------------------- lines outside the tree
+
+    def _note_lines(self, loose: list[Entry], copies: list[Entry], identity: str) -> None:
+        book = self._book
+        for entry in loose:
+            whole = entry.raw if entry.tree is None else text_of(entry.tree)
+            book.side(entry.type or "unknown", whole, line=entry.number, session=identity, file=entry.file)
+        for entry in copies:
+            book.side("copy", _difference(entry), line=entry.number, session=identity, file=entry.file)
+        if copies:
+            first = copies[0].number
+            told = f"{len(copies)} lines repeat another one, the first at line {first}; they were left out"
+            book.finding("COPIES", told, first)
+
+
+def _difference(entry: Entry) -> Any:
+    """Say which line a line repeats, and where it differs from it."""
+    first = entry.copy_of
+    assert first is not None
+    row: Fields = {"of": first.number}
+    if entry.raw != first.raw:
+        mine, its = entry.fields(), first.fields()
+        row["differs"] = {key: value for key, value in mine.items() if its.get(key) != value}
+    return row
+
+
+def _described(description: bytes) -> Fields:
+    try:
+        return fields_of(description)
+    except ValueError:
+        return {}
+
+
+def _distinct(name: str, taken: set[str]) -> str:
+    found, number = name, 2
+    while found in taken:
+        found = f"{name}~{number}"
+        number += 1
+    return found
+
+
+def _is_line(value: dict[str, Any]) -> bool:
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind in _MESSAGES:
+        if "uuid" in value and ("parentUuid" in value or "isSidechain" in value or "sessionId" in value):
+            return True
+        # Exports leave out the ids, and what `claude -p` streams has no parents.
+        message = value.get("message")
+        is_message = isinstance(message, dict) and message.get("role") == kind
+        return is_message and ("sessionId" in value or "session_id" in value)
+    return kind in _OTHERS and _OTHERS[kind] in value
+
+
+IMPORTER: Final = ClaudeCode()

@@ -1,0 +1,214 @@
+"""Which formats there are, which one a log has, and reading it.
+
+The package's own formats come first, in a fixed order, then those of other packages: an entry point of
+the group ``dsh_session.importers`` names an object with the methods of `Importer`.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any, Final, Protocol, runtime_checkable
+
+from dsh_session.core.errors import SessionError
+from dsh_session.core.jsonl import load as load_strictly
+from dsh_session.core.session import Session
+from dsh_session.importers.detection import Sample
+from dsh_session.importers.found import Imported
+
+GROUP: Final = "dsh_session.importers"
+"""The entry point group of further importers."""
+
+_OWN: Final = (
+    "dsh",
+    "dsh_later",
+    "claude_code",
+    "codex",
+    "pi",
+    "openhands",
+    "inspect_ai",
+    "swe_agent",
+    "messages",
+)
+
+
+class ImportLogError(SessionError):
+    """A log of which nothing at all can be read, or that no importer knows (``IMPORT_*``)."""
+
+
+@runtime_checkable
+class Importer(Protocol):
+    """What reads one format.
+
+    An importer may also have ``find(folder) -> Iterator[Path]``, which gives the logs of its agent below
+    a folder where they are more than the files that it recognises there.
+
+    Attributes:
+        name: The format's name, such as ``"claude-code"``.
+        agent: The agent's name for people.
+    """
+
+    name: str
+    agent: str
+
+    def recognises(self, sample: Sample) -> bool:
+        """Tell whether a log has this format, from what it holds."""
+
+    def read(self, path: Path, **options: Any) -> Imported:
+        """Read a log; what can be read is read, the rest is a finding.
+
+        Options are keyword-only parameters, each with a default; only those that are named can be given.
+
+        Raises:
+            ImportLogError: When there is nothing to be read.
+        """
+
+
+@cache
+def _own() -> tuple[Importer, ...]:
+    return tuple(import_module(f"dsh_session.importers.{name}").IMPORTER for name in _OWN)
+
+
+def importers() -> tuple[Importer, ...]:
+    """Give all importers in the order in which they are asked.
+
+    Raises:
+        ImportLogError: ``IMPORT_PLUGIN`` when another package's importer cannot be loaded.
+
+    Example:
+        >>> [importer.name for importer in importers()][:2]
+        ['dsh', 'dsh-later']
+    """
+    found = list(_own())
+    found += map(_loaded, sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)))
+    return tuple(found)
+
+
+def _loaded(point: EntryPoint) -> Importer:
+    try:
+        loaded = point.load()
+    except Exception as error:
+        told = f"the entry point {point.name!r} ({point.value}) cannot be loaded: {error}; mend or remove its package"
+        raise ImportLogError("IMPORT_PLUGIN", told) from error
+    if isinstance(loaded, type):
+        loaded = loaded()
+    if not isinstance(loaded, Importer):
+        told = (
+            f"the entry point {point.name!r} ({point.value}) is no importer; it needs name, agent, recognises and read"
+        )
+        raise ImportLogError("IMPORT_PLUGIN", told)
+    return loaded
+
+
+def recognise(path: str | Path) -> Importer | None:
+    """Tell which importer reads a log, from what it holds and never from its name.
+
+    Args:
+        path: A file, or a folder that is one log.
+
+    Returns:
+        The importer; None when nobody knows the format.
+
+    Raises:
+        OSError: When it cannot be opened.
+
+    Example:
+        >>> from dsh_session import samples
+        >>> recognise(samples.path("pi-compacted-twice")).name
+        'dsh'
+    """
+    return recognise_sample(Sample.of(Path(path)))
+
+
+def recognise_sample(sample: Sample, known: tuple[Importer, ...] | None = None) -> Importer | None:
+    """Tell which importer, of those that are known, reads what a sample is of."""
+    asked = importers() if known is None else known
+    return next((importer for importer in asked if importer.recognises(sample)), None)
+
+
+def import_log(path: str | Path, *, format: str | None = None, **options: Any) -> Imported:  # noqa: A002 (what it is)
+    """Read any log: its session, forks and sub-agents, and everything that has no place in an event.
+
+    Args:
+        path: A file, or a folder that is one log.
+        format: The importer's name, for a log that is not recognised.
+        options: What the importer takes, such as ``compaction="exact"`` for Codex.
+
+    Returns:
+        What was read; its findings say what was repaired, left out or ambiguous.
+
+    Raises:
+        ImportLogError: ``IMPORT_UNKNOWN`` when nobody knows the format, ``IMPORT_EMPTY`` for a file with
+            nothing in it, ``IMPORT_FOLDER`` for a folder that is no log, ``IMPORT_NO_SUCH_FORMAT``,
+            ``IMPORT_OPTION``.
+        OSError: When it cannot be opened.
+
+    Example:
+        >>> from dsh_session import samples
+        >>> import_log(samples.path("pi-compacted-twice")).session.seq
+        2540
+    """
+    path = Path(path)
+    sample = Sample.of(path)
+    importer = recognise_sample(sample) if format is None else _named(format)
+    if importer is None:
+        raise _unknown(sample)
+    _check_options(importer, options)
+    return importer.read(path, **options)
+
+
+def options_of(importer: Importer) -> tuple[str, ...]:
+    """Give the names of the options that an importer takes: the keywords that its `read` names.
+
+    Example:
+        >>> options_of(_named("codex"))
+        ('compaction',)
+    """
+    parameters = signature(importer.read).parameters.values()
+    return tuple(parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY)
+
+
+def _check_options(importer: Importer, options: dict[str, Any]) -> None:
+    known = options_of(importer)
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        listed = f"it takes {', '.join(known)}" if known else "it takes none"
+        told = f"the importer of {importer.agent} logs takes no option {unknown[0]!r}; {listed}"
+        raise ImportLogError("IMPORT_OPTION", told)
+
+
+def load_otherwise(path: Path) -> Session:
+    """Read what is no version-0 log as a session; see `dsh_session.load`."""
+    sample = Sample.of(path)
+    importer = recognise_sample(sample)
+    if importer is not None:
+        return importer.read(path).session
+    if sample.is_dir:
+        raise _unknown(sample)
+    return load_strictly(path)  # which says what a log would look like
+
+
+def names() -> Iterator[str]:
+    """Give the names of the formats."""
+    return (importer.name for importer in importers())
+
+
+def _named(name: str) -> Importer:
+    found = {importer.name: importer for importer in importers()}
+    if name not in found:
+        told = f"there is no format {name!r}; there are {', '.join(found)}"
+        raise ImportLogError("IMPORT_NO_SUCH_FORMAT", told)
+    return found[name]
+
+
+def _unknown(sample: Sample) -> ImportLogError:
+    if sample.is_dir:
+        told = f"{sample.path}: this folder is no log; name a file in it, or list it with dsh-session list"
+        return ImportLogError("IMPORT_FOLDER", told)
+    if not sample.head.strip():
+        return ImportLogError("IMPORT_EMPTY", f"{sample.path}: the file is empty", line=1, offset=0)
+    known = ", ".join(importer.agent for importer in importers())
+    told = f"{sample.path}: no known format; known are the logs of {known}"
+    return ImportLogError("IMPORT_UNKNOWN", told, line=1, offset=0)
