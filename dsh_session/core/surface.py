@@ -207,10 +207,15 @@ class Links:
         """Put a node that may enter by appending, which the caller knows, at the tail."""
         head, tail, count, generation, _ = self.ends
         prev, next_ = self._prev, self._next
-        if len(prev) == len(next_) == seq:
+        gap = seq - len(prev)
+        if gap >= 0 and len(next_) == len(prev):
+            if gap:
+                unused = [_OFF] * gap
+                prev += unused
+                next_ += unused
             prev.append(tail)
             next_.append(_NONE)
-        else:
+        else:  # what an interruption left half done
             _reach(prev, seq)
             _reach(next_, seq)
             prev[seq] = tail

@@ -300,6 +300,7 @@ class Times:
     def __init__(self) -> None:
         """Begin with no time seen."""
         self._minutes: dict[str, int] = {}
+        self._rests: dict[str, int] = {}  # of a minute, in milliseconds
 
     def of(self, value: Any) -> int | None:
         """Give a time in epoch milliseconds; None for what is none."""
@@ -314,17 +315,18 @@ class Times:
 
     def of_text(self, text: str) -> int | None:
         """Give a time in epoch milliseconds out of text; None for what is none."""
+        minute, rest = self._minutes.get(text[:16]), self._rests.get(text[16:])
+        if minute is not None and rest is not None:
+            return minute + rest
         # What the agent writes: 2025-07-19T22:21:00.576Z.
         if len(text) == 24 and text[23] == "Z" and text[16] == ":" and text[19] == ".":
-            minute = self._minutes.get(text[:16])
-            if minute is None:
-                minute = _parsed(f"{text[:16]}:00Z")
-                if minute is None:
-                    return None
-                self._minutes[text[:16]] = minute
+            minute = _parsed(f"{text[:16]}:00Z")
             # Seconds and milliseconds read as one number are milliseconds.
             digits = text[17:19] + text[20:23]
-            return minute + int(digits) if digits.isdecimal() else None
+            if minute is None or not digits.isdecimal():
+                return None
+            self._minutes[text[:16]], self._rests[text[16:]] = minute, int(digits)
+            return minute + int(digits)
         return _parsed(text)
 
 
