@@ -409,3 +409,16 @@ def test_the_quick_way_and_the_careful_one_take_the_same_from_every_line() -> No
                 assert (string(quick.first) or "") == careful.text
                 compared += 1
     assert compared > 500
+
+
+def test_what_a_run_streams_is_recognised_without_ids_of_its_lines(tmp_path: Path) -> None:
+    said = {"id": "m1", "role": "assistant", "content": [{"type": "text", "text": "Hello."}]}
+    path = write_lines(
+        tmp_path / "stream.jsonl",
+        {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "model": "m"},
+        {"type": "assistant", "message": said, "parent_tool_use_id": None, "session_id": "s"},
+        {"type": "result", "subtype": "success", "result": "Hello.", "session_id": "s"},
+    )
+    assert recognise(path) is IMPORTER
+    session = import_log(path).session
+    assert [message["content"][0]["text"] for message in session.derive_messages()] == ["Hello."]

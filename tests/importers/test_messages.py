@@ -238,3 +238,35 @@ def test_further_conversations_get_files_of_their_own(tmp_path: Path) -> None:
     imported = import_log(FOLDER / "conversations.jsonl")
     names = [path.name for path, _ in _files(imported, tmp_path / "chat.jsonl")]
     assert names == ["chat.jsonl", "chat.other-1.jsonl", "chat.other-2.jsonl"]
+
+
+def test_tools_that_the_provider_ran_bring_their_results(tmp_path: Path) -> None:
+    imported = read(
+        [
+            {"role": "user", "content": "Go."},
+            {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "q"}},
+            {"type": "mcp_call", "id": "m", "name": "look", "server_label": "s", "arguments": "{}", "output": "Found."},
+            {"type": "computer_call", "call_id": "c", "action": {"type": "click"}},
+            {"type": "computer_call_output", "call_id": "c", "output": "Clicked."},
+        ],
+        tmp_path,
+    )
+    calls = of_type(imported, "tool/call")
+    assert [one["name"] for one in calls] == ["web_search", "look", "computer"]
+    assert [one["arguments"] for one in calls] == ['{"query":"q"}', "{}", '{"type":"click"}']
+    results = {one["callId"]: [block["text"] for block in one["content"]] for one in of_type(imported, "tool/result")}
+    assert results == {"w": [], "m": ["Found."], "c": ["Clicked."]}
+    assert codes(imported) == ["NO_TIMES"]
+
+
+def test_a_call_that_training_data_writes_as_text_is_a_call(tmp_path: Path) -> None:
+    turns = [
+        {"from": "human", "value": "Go."},
+        {"from": "function_call", "value": '{"name": "look", "arguments": {"a": 1}}'},
+        {"from": "observation", "value": "Found."},
+        {"from": "gpt", "value": "Done."},
+    ]
+    imported = read({"conversations": turns}, tmp_path)
+    assert [(one["name"], one["arguments"]) for one in of_type(imported, "tool/call")] == [("look", '{"a":1}')]
+    assert of_type(imported, "tool/result")[0]["content"][0]["text"] == "Found."
+    assert codes(imported) == ["PAIRED_IN_ORDER", "NO_TIMES"]

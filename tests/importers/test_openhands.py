@@ -548,3 +548,61 @@ def test_a_thousand_condensations_that_forget_nothing_take_no_time(tmp_path: Pat
         events.condensation(f"c{number}", [], None)
     imported = events.imported(tmp_path)
     assert codes(imported).count("EMPTY_RANGE") == 1000
+
+
+def test_what_the_servers_answer_holds_the_events_in_a_field(tmp_path: Path) -> None:
+    events = first_generation(said("Go."), {"action": "message", "args": {"content": "Done."}})
+    path = tmp_path / "trajectory.json"
+    path.write_text(json.dumps({"trajectory": events}))
+    assert recognise(path) is IMPORTER
+    assert texts(checked(path)) == ["Go.", "Done."]
+
+
+def test_an_output_whose_first_run_failed_is_recognised_by_the_next(tmp_path: Path) -> None:
+    runs = [
+        {"instance_id": "a", "history": None, "error": "boom"},
+        {"instance_id": "b", "history": first_generation(said("Go."))},
+    ]
+    path = tmp_path / "output.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in runs))
+    assert recognise(path) is IMPORTER
+    imported = checked(path)
+    assert (imported.session.id, len(imported.others)) == ("b", 0)
+
+
+def test_events_without_ids_and_times_are_known_by_their_kind(tmp_path: Path) -> None:
+    events = [
+        {"kind": "MessageEvent", "source": "user", "llm_message": {"content": [{"type": "text", "text": "Go."}]}},
+        {"kind": "ActionEvent", "source": "agent", "action": {"kind": "TerminalAction", "command": "ls"}},
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    assert recognise(path) is IMPORTER
+    imported = checked(path)
+    assert [
+        data["name"] for data in (event.data for event in imported.session.events if event.type == "tool/call")
+    ] == ["TerminalAction"]
+    assert codes(imported) == ["CALL_WITHOUT_RESULT", "NO_TIMES"]
+
+
+def test_what_a_person_ran_has_its_output_as_context_and_no_finding(tmp_path: Path) -> None:
+    events = first_generation(
+        said("Go."),
+        {"source": "user", "action": "run", "args": {"command": "pwd"}, "message": "Running command: pwd"},
+        {"source": "environment", "observation": "run", "content": "/home", "cause": 1, "extras": {}},
+    )
+    imported = read_list(events, tmp_path)
+    assert texts(imported) == ["Go.", "Running command: pwd", "/home"]
+    assert codes(imported) == []
+
+
+def test_screenshots_go_to_the_side_table(tmp_path: Path) -> None:
+    picture = "data:image/png;base64,iVBORw0KGgo="
+    events = first_generation(
+        {"action": "browse", "args": {"url": "u"}},
+        {"observation": "browse", "content": "Page.", "cause": 0, "extras": {"url": "u", "screenshot": picture}},
+    )
+    imported = read_list(events, tmp_path)
+    result = next(event.data for event in imported.session.events if event.type == "tool/result")
+    assert result["meta"] == {"url": "u"}
+    assert imported.side_table.query("key == 'screenshot'")["value"].tolist() == [f'"{picture}"']

@@ -108,7 +108,7 @@ def test_a_run_of_mini_swe_agent_has_times_usage_and_model(tmp_path: Path) -> No
     assert answer["provenance"] == {"provider": "maker", "model": "m-1"}
     assert answer["usage"] == {"inputTokens": 10, "outputTokens": 2}
     assert imported.session.header.created_at == 1767225600000
-    assert codes(imported) == ["UNKNOWN_ROLE"]
+    assert codes(imported) == []
 
 
 def test_further_attempts_are_sessions_and_further_agents_subagents(tmp_path: Path) -> None:
@@ -159,3 +159,24 @@ def test_nothing_to_read_is_an_error_that_says_so(text: str, tmp_path: Path) -> 
 
 def test_a_recorded_run_is_read_whatever_was_done_to_it() -> None:
     assert run(IMPORTER, [FOLDER / "pydicom-1458.traj"], cases=15, seed=5) > 0
+
+
+def test_the_end_of_a_run_and_answers_of_no_use_are_no_prompts(tmp_path: Path) -> None:
+    failed = {"interrupt_type": "FormatError", "model_response": "hm"}
+    imported = read(
+        {
+            "info": {"exit_status": "Submitted", "model_stats": {}},
+            "messages": [
+                {"role": "user", "content": "The task."},
+                {"role": "user", "content": "No action was found.", "extra": failed},
+                {"role": "assistant", "content": "Done."},
+                {"role": "exit", "content": "Submitted", "extra": {"exit_status": "Submitted"}},
+            ],
+            "trajectory_format": "mini-swe-agent-1.1",
+        },
+        tmp_path,
+    )
+    kinds = [event.type for event in imported.session.events if event.surface_op]
+    assert kinds == ["user/message", "context/message", "assistant/message"]
+    assert codes(imported) == ["NO_TIMES"]
+    assert imported.side_table["key"].tolist().count("exit") == 1

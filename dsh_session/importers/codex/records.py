@@ -123,7 +123,29 @@ def read_records(source: Path | bytes, book: Book) -> list[Record]:
         elif value is not None:
             book.finding("NOT_AN_OBJECT", "a line that is no JSON object is kept in the side table", line.number)
             book.side("line", value, line=line.number)
-    return found
+    said = {_said_by_agent(record) for record in found if record.kind == "item" and record.type == "agent_message"}
+    return [_as_item(record, said) for record in found]
+
+
+def _as_item(record: Record, said: set[tuple[str, str]]) -> Record:
+    """Make what one agent told another an item, as newer versions write it, where no item says the same.
+
+    The model gets it either way: to a sub-agent it is the task.
+    """
+    if record.type != "inter_agent_communication" or not isinstance(record.data.get("content"), str):
+        return record
+    identity, text = _said_by_agent(record)
+    if not text or any(text == told or (identity and identity == other) for other, told in said):
+        return record
+    content = [{"type": "input_text", "text": text}]
+    return record._replace(kind="item", type="agent_message", data={**record.data, "content": content})
+
+
+def _said_by_agent(record: Record) -> tuple[str, str]:
+    content = record.data.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (text_from(part.get("text")) for part in parts if isinstance(part, dict))
+    return text_from(record.data.get("id")), "\n".join(texts)
 
 
 def _record(value: dict[str, Any], line: int) -> Record:
