@@ -422,3 +422,14 @@ def test_what_a_run_streams_is_recognised_without_ids_of_its_lines(tmp_path: Pat
     assert recognise(path) is IMPORTER
     session = import_log(path).session
     assert [message["content"][0]["text"] for message in session.derive_messages()] == ["Hello."]
+
+
+def test_an_unknown_type_of_line_is_told_of_once_and_kept(read_claude: Any) -> None:
+    strange = [{"type": "brand-new", "sessionId": SESSION, "value": number} for number in range(3)]
+    imported = read_claude(*turn("p", None), *strange, line("other-new", "x", "pa"))
+    found = [finding for finding in imported.findings if finding.code == "UNKNOWN_TYPE"]
+    assert [finding.line for finding in found] == [3, 6]
+    assert "'brand-new'" in found[0].message
+    assert "3 of them" in found[0].message
+    assert set(imported.side_table.query("key == 'brand-new'")["line"]) == {3, 4, 5}
+    assert imported.session.derive_messages() == read_claude(*turn("p", None)).session.derive_messages()

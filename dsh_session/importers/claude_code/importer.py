@@ -34,6 +34,9 @@ _OTHERS: Final = {
     "permission-mode": "permissionMode",
 }
 
+# Names, modes and results of the whole: nothing of them is part of the conversation.
+_AROUND: Final = frozenset({"agent-name", "agent-setting", "mode", "result", "tag"})
+
 
 class ClaudeCode:
     """Reads the logs of Claude Code: ``~/.claude/projects/<folder>/<session>.jsonl``.
@@ -134,6 +137,7 @@ class _Reading:
         return f"claude-code-{digest.hexdigest()[:12]}"
 
     def _write(self, lines: list[Entry], identity: str, parent: str | None) -> Session:
+        self._report_unknown(lines)
         tree, loose, copies = grow(lines, self._book)
         self._note_lines(loose, copies, identity)
         # From here on each line is kept by the one that needs it, and let go of when it is written.
@@ -181,6 +185,13 @@ class _Reading:
         return sessions
 
     # -------------------------------------------------------------------------------------- lines outside the tree
+
+    def _report_unknown(self, lines: list[Entry]) -> None:
+        known = _MESSAGES | _OTHERS.keys() | _AROUND
+        for kind in sorted({entry.type for entry in lines if entry.type is not None} - known):
+            numbers = [entry.number for entry in lines if entry.type == kind]
+            told = f"lines of type {kind!r:.80} are not known ({len(numbers)} of them, the first at line {numbers[0]})"
+            self._book.finding("UNKNOWN_TYPE", f"{told}; they are in the side table", numbers[0])
 
     def _note_lines(self, loose: list[Entry], copies: list[Entry], identity: str) -> None:
         book = self._book
