@@ -111,8 +111,8 @@ def load(path: str | Path) -> Session:
         2540
     """
     path = Path(path)
-    # Version-0 logs, by far the most, do without the importers.
-    if not path.is_dir() and is_version_0(_head_of(path)):
+    # Version-0 logs, by far the most, do without the importers; what can be read only once, such as a pipe, must be one.
+    if not path.is_dir() and (not path.is_file() or is_version_0(_head_of(path))):
         return _load_strictly(path)
     from dsh_session.importers.registry import load_otherwise
 
