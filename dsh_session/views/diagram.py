@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from contextlib import suppress
@@ -120,6 +121,7 @@ class Diagram:
 
         Raises:
             RenderError: `RENDER_FORMAT` for another ending; or if the picture cannot be drawn.
+            OSError: If it cannot be written.
 
         Example:
             >>> import graphviz, tempfile
@@ -172,6 +174,8 @@ class Diagram:
 
 def _write_whole(target: Path, content: bytes) -> None:
     """Write a file beside the target and put it in its place."""
+    if not target.parent.is_dir():  # else the error would name a draft that nobody asked for
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
         draft.write_bytes(content)

@@ -11,9 +11,26 @@ values; a picture inside a page swaps them for the dark ones by their names (`Th
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-__all__ = ["DARK", "LIGHT", "SHAPES", "Theme", "contrast", "css_variables", "fill_of", "shape_of"]
+from dsh_session.views.escape import cut
+from dsh_session.views.window import ViewError
+
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "SHAPES",
+    "Theme",
+    "ThemeName",
+    "contrast",
+    "css_variables",
+    "fill_of",
+    "shape_of",
+    "theme_of",
+]
+
+ThemeName: TypeAlias = Literal["light", "dark"]
+"""A theme, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +141,31 @@ DARK: Final = Theme(
     panel="#1E2126",
 )
 """Light ink on deep fills; here the border carries the colour."""
+
+_THEMES: Final = {"light": LIGHT, "dark": DARK}
+
+
+def theme_of(theme: object) -> Theme:
+    """The colours that are meant.
+
+    Args:
+        theme: `light` or `dark`, or colours, which are given back.
+
+    Returns:
+        The colours.
+
+    Raises:
+        ViewError: `VIEW_THEME` for anything else.
+
+    Example:
+        >>> theme_of("dark") is DARK
+        True
+    """
+    found = theme if isinstance(theme, Theme) else _THEMES.get(theme) if isinstance(theme, str) else None
+    if found is None:
+        raise ViewError("VIEW_THEME", f"theme={cut(repr(theme), 60)}: there are 'light' and 'dark'")
+    return found
+
 
 SHAPES: Final = {
     "user": "box, rounded",

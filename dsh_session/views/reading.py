@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from dsh_session.core.errors import SurfaceError
@@ -17,7 +18,7 @@ from dsh_session.core.turns import whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-__all__ = ["Log", "Logged", "Reading", "log_of", "once"]
+__all__ = ["Log", "Logged", "Reading", "check_store", "events_of", "log_of", "once"]
 
 T = TypeVar("T")
 
@@ -122,6 +123,7 @@ def log_of(source: Logged, *, at: int | None = None) -> Log:
         The log at that moment.
 
     Raises:
+        TypeError: For something that has no events.
         SurfaceError: `RANGE_NOT_FOUND` when there is no such event.
 
     Example:
@@ -132,7 +134,7 @@ def log_of(source: Logged, *, at: int | None = None) -> Log:
     """
     if isinstance(source, Reading) and at is None:
         return source
-    events: Sequence[Any] = source.events
+    events: Sequence[Any] = events_of(source)
     if at is not None:
         if type(at) is not int or not -1 <= at < len(events):
             raise SurfaceError(
@@ -151,6 +153,53 @@ def log_of(source: Logged, *, at: int | None = None) -> Log:
         return Log(events, nodes[: bisect_left(nodes, len(events))], ())
     fold = fold_surface(events)
     return Log(events, fold.nodes, fold.replacements)
+
+
+def events_of(source: object) -> Sequence[Any]:
+    """The events of what a view was given.
+
+    Args:
+        source: A session, a history or a `Reading`.
+
+    Returns:
+        Its events.
+
+    Raises:
+        TypeError: For something that has none, such as the path of a log.
+
+    Example:
+        >>> len(events_of(Session("tour")))
+        0
+    """
+    events: Sequence[Any] | None = getattr(source, "events", None)
+    if events is None:
+        kind = type(source).__name__
+        advice = (
+            "load(path) makes a session of a log"
+            if isinstance(source, (str, PurePath))
+            else "SurfaceHistory(events) takes bare events"
+        )
+        raise TypeError(f"a view takes a Session, a SurfaceHistory or a Reading, and no {kind}: {advice}")
+    return events
+
+
+def check_store(store: object) -> None:
+    """Refuse what is no store of sessions.
+
+    Args:
+        store: What was given as one.
+
+    Raises:
+        TypeError: For a context, a session or anything else.
+
+    Example:
+        >>> check_store(Session("tour"))
+        Traceback (most recent call last):
+        TypeError: this view takes a store of sessions, such as ctx.sessions, and no Session
+    """
+    if not callable(getattr(store, "list", None)):
+        kind = type(store).__name__
+        raise TypeError(f"this view takes a store of sessions, such as ctx.sessions, and no {kind}")
 
 
 def _events(events: Iterable[SessionEvent | dict[str, Any]]) -> Sequence[SessionEvent]:

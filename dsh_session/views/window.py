@@ -16,7 +16,7 @@ class ViewError(SessionError, ValueError):
     """A view that was asked for something that is not there: a window beyond the log, a negative count.
 
     Its codes: `VIEW_SEQ` (a seq that the log does not have), `VIEW_SESSION` (a session that is not live),
-    `VIEW_WINDOW` (a size that is none).
+    `VIEW_WINDOW` (a size that is none), `VIEW_THEME` (colours that are neither light nor dark).
     """
 
 

@@ -260,6 +260,103 @@ def test_a_text_is_followed_from_the_message_into_the_summary_and_out_of_it() ->
         SurfaceHistory(session).trace("")
 
 
+def _spoken(log: list[dict[str, Any]], words: list[int]) -> list[dict[str, Any]]:
+    """The log with the text in some of its messages, with answers, and with headers in place of log-only events."""
+    for event, word in zip(log, words, strict=False):
+        said = [{"type": "text", "text": "the port is 8080" if word % 3 == 0 else "something else"}]
+        if event["type"] == "todo/write":
+            config = {"provider": "p", "model": "m"}
+            prefix = [{"role": "user", "content": said}]
+            event["type"] = "request/header"
+            event["data"] = {"reason": "change", "header": {"config": config, "messagePrefix": prefix}}
+        elif word > 5:
+            route = {"provider": "p", "model": "m"}
+            event["type"] = "assistant/message"
+            event["data"] = {"turn": 1, "step": 1, "content": said, "provenance": route}
+        else:
+            event["data"] = {"content": said, "source": {"kind": "user"}}
+    return log
+
+
+@given(logs, st.lists(st.integers(0, 8), min_size=40, max_size=40))
+def test_a_trace_agrees_with_a_search_of_every_request(log: list[dict[str, Any]], words: list[int]) -> None:
+    history = SurfaceHistory(_spoken(log, words))
+    replacing = {replacement.seq for replacement in history.replacements}
+
+    def is_summary(seq: int) -> bool:
+        return seq in replacing and log[seq]["type"] == "user/message"
+
+    for point in history.trace("8080"):
+        headers = [event["seq"] for event in log[: point.request] if event["type"] == "request/header"]
+        nodes = [*headers[-1:], *history.at(point.request - 1)]
+        holders = [seq for seq in nodes if "8080" in json.dumps(log[seq]["data"])]
+        spoke = [event["seq"] for event in log[: point.request] if "8080" in json.dumps(event["data"])]
+        assert list(point.holders) == holders
+        expected = "summary" if holders else "gone" if spoke else "not yet"
+        assert point.presence == ("verbatim" if any(not is_summary(seq) for seq in holders) else expected)
+        lefts = [(seq, next((h for h in headers if h > seq), None) if seq in headers else history.shadowed_by(seq))
+                 for seq in spoke]  # fmt: skip
+        originals = [left for seq, left in lefts if left is not None and left < point.request and not is_summary(seq)]
+        any_left = [left for _, left in lefts if left is not None and left < point.request]
+        if point.presence == "verbatim":
+            assert point.taken_by is None
+        elif point.presence == "summary":
+            assert point.taken_by == max(originals, default=None)
+        else:
+            assert point.taken_by == max(originals or any_left, default=None)
+
+
+def test_a_text_of_the_request_header_is_there_until_another_header_drops_it() -> None:
+    session = Session("s", clock=lambda: 0)
+
+    def header(**parts: Any) -> int:
+        config = {"provider": "p", "model": "m"}
+        data: dict[str, Any] = {"header": {"config": config, **parts}, "reason": "change"}
+        seq: int = session.append("request/header", data).seq
+        return seq
+
+    def answer() -> int:
+        route = {"provider": "p", "model": "m"}
+        data: dict[str, Any] = {"turn": 1, "step": 1, "content": [], "provenance": route}
+        seq: int = session.append("assistant/message", data, surface_op="append").seq
+        return seq
+
+    first = header(system="Never push to main.")
+    ordered = answer()
+    second = header(tools=[{"name": "push", "description": "Never push to main.", "parameters": {}}])
+    described = answer()
+    third = header(system="Be brief.")
+    dropped = answer()
+    assert [tuple(point) for point in SurfaceHistory(session).trace("push to main")] == [
+        (ordered, "verbatim", (first,), None),
+        (described, "verbatim", (second,), None),
+        (dropped, "gone", (), third),
+    ]
+
+
+def test_what_only_a_summary_said_was_taken_by_what_replaced_the_summary() -> None:
+    log = _random_log([(1, 0), (4, 0), (1, 0), (4, 0), (1, 0)])
+    history = SurfaceHistory(_spoken(log, [1, 3, 7, 1, 7]))
+    assert [tuple(point) for point in history.trace("8080")] == [
+        (2, "summary", (1,), None),
+        (4, "gone", (), 3),
+    ]
+
+
+@pytest.mark.parametrize("text", [5, b"8080", None, ["8080"]])
+def test_only_text_can_be_traced(text: Any) -> None:
+    with pytest.raises(TypeError, match="must be a str, not"):
+        SurfaceHistory([]).trace(text)
+
+
+def test_a_word_that_every_message_holds_is_traced_in_one_pass() -> None:
+    many = SurfaceHistory(_spoken(_random_log([(1, 0)] * 20_000), [0, 6] * 10_000))
+    start = time.process_time()
+    points = many.trace("8080")
+    assert time.process_time() - start < 5
+    assert len(points[-1].holders) == 19_999
+
+
 @pytest.mark.parametrize(
     "path", [path for path in LOGS if path.parent.name == "v0-compacted"], ids=lambda path: path.stem
 )

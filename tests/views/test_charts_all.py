@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from matplotlib.figure import Figure
@@ -53,6 +55,12 @@ def test_a_chart_goes_onto_axes_that_were_given(name: str, compacted: Session) -
     assert draw(name, compacted, ax=right) is figure
     assert right.get_xlabel()
     assert not left.has_data()
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_takes_its_theme_by_name_as_diagrams_do(name: str, compacted: Session) -> None:
+    by_name, by_colours = (draw(name, compacted, theme=theme) for theme in ("dark", DARK))
+    assert by_name.get_facecolor() == by_colours.get_facecolor() != draw(name, compacted).get_facecolor()
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -211,3 +219,12 @@ def test_every_fill_has_a_line_that_can_be_seen_and_no_two_look_alike() -> None:
     for fill in FILLS.values():
         assert contrast(fill.colour, LINE) >= 3.0
         assert contrast(fill.colour, DARK.page) >= 3.0
+
+
+def test_marks_that_weigh_the_same_are_drawn_all_over_the_axis() -> None:
+    axes = Figure().subplots()
+    axes.set_xlim(0, 20_000)
+    mark(axes, [Mark(at, f"m{at}", 1) for at in range(20_000)], LIGHT)
+    places = sorted(float(np.asarray(line.get_xdata())[0]) for line in axes.lines)
+    gaps = [after - before for before, after in pairwise([0, *places, 20_000])]
+    assert max(gaps) < 3 * 20_000 / len(places)

@@ -171,6 +171,12 @@ def test_a_file_is_replaced_whole_or_stays_as_it_was(tmp_path: Path) -> None:
     assert sorted(found.name for found in tmp_path.iterdir()) == ["a.svg", "folder.svg"]
 
 
+def test_a_folder_that_is_not_there_is_named_and_no_draft(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no such folder: .*not there'$"):
+        small().save(tmp_path / "not there" / "a.svg")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_hostile_description_is_one_line_of_text() -> None:
     for text in HOSTILE:
         diagram = small(text)

@@ -12,7 +12,7 @@ from dsh_session.views.palette import LIGHT
 from tests.views.engines import ENGINES
 from tests.views.golden import session_of
 from tests.views.made import Writer, nested
-from tests.views.pictures import Picture, inside, read
+from tests.views.pictures import NUMBER, SVG, Picture, inside, read
 from tests.views.test_diagrams_all import turns
 from tests.views.test_diagrams_surface import LOGS
 
@@ -214,3 +214,27 @@ def test_a_second_result_of_a_call_and_a_result_without_one_stand_alone() -> Non
     picture = read(diagrams.nesting(write.session).svg)
     assert picture.edges_of("e-call") == {(f"n{call}", f"n{first}")}
     assert {(f"n{first}", f"n{second}"), (f"n{second}", f"n{stray}")} <= picture.edges_of("e-order")
+
+
+def test_a_line_between_blocks_begins_at_a_step_or_a_box_and_not_in_the_air() -> None:
+    write = Writer("mixed")
+    write.begin()
+    for number in range(12):
+        write.begin_step()
+        write.answer("Done.")
+        write.end_step()
+        for _ in range(number % 4):
+            write.say("user/message", "By the way.")
+    write.end()
+    for steps in (2, 3, 5, 30):
+        picture = read(diagrams.nesting(write.session, steps=steps, engine="pure").svg)
+        for tail, head in picture.edges_of("e-order"):
+            path = picture.edges[tail, head].find(f".//{SVG}path")
+            assert path is not None
+            x, y = (float(number) for number in NUMBER.findall(path.get("d", ""))[:2])
+            around = [
+                picture.rects[tail],
+                *(rect for rect in picture.frames.values() if inside(picture.rects[tail], rect)),
+            ]
+            assert any(left <= x <= right and (abs(y - top) < 2 or abs(y - bottom) < 2 or abs(x - right) < 2)
+                       for left, top, right, bottom in around), (steps, tail, head)  # fmt: skip

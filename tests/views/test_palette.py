@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from dsh_session import Context, Session
+from dsh_session.views import charts, diagrams
 from dsh_session.views.describe import KINDS
-from dsh_session.views.palette import DARK, LIGHT, SHAPES, Theme, contrast, css_variables, fill_of, shape_of
+from dsh_session.views.palette import DARK, LIGHT, SHAPES, Theme, contrast, css_variables, fill_of, shape_of, theme_of
+from dsh_session.views.window import ViewError
 
 THEMES = {"light": LIGHT, "dark": DARK}
 FILLS = ["user", "assistant", "result", "steering", "summary", "context", "error", "shadowed", "plain"]
@@ -87,3 +91,22 @@ def test_a_theme_cannot_be_changed_in_place() -> None:
         LIGHT.ink = "#000000"  # type: ignore[misc]
     assert replace(LIGHT, ink="#000000") != LIGHT
     assert isinstance(LIGHT, Theme)
+
+
+def test_a_theme_is_taken_by_its_name_or_as_it_is() -> None:
+    own = replace(LIGHT, ink="#000000")
+    assert [theme_of("light"), theme_of("dark"), theme_of(own)] == [LIGHT, DARK, own]
+
+
+@pytest.mark.parametrize("theme", ["Dark", "", None, True, ["dark"]])
+def test_another_theme_is_refused_by_diagrams_and_charts_alike(theme: Any) -> None:
+    with Context() as ctx:
+        for draw in (
+            lambda: diagrams.surface(Session("s"), theme=theme),
+            lambda: diagrams.lineage(ctx.sessions, theme=theme),
+            lambda: charts.tokens(Session("s"), theme=theme),
+            lambda: charts.trace(Session("s"), "words", theme=theme),
+        ):
+            with pytest.raises(ViewError, match="there are 'light' and 'dark'") as caught:
+                draw()
+            assert caught.value.code == "VIEW_THEME"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from dsh_session import Replace, Session, samples
+from dsh_session import Context, Replace, Session, samples
 from dsh_session.compaction.meter import TokenMeter
-from dsh_session.views import charts, diagrams, frames
+from dsh_session.views import charts, diagrams, frames, mermaid
 from dsh_session.views.frames.spans import span_starts, spans, spans_within
+from dsh_session.views.page import page
 from dsh_session.views.page.material import Material, Prices
 from dsh_session.views.reading import Log, Reading, log_of, once
 from tests.views.hostile import hostile_session
@@ -99,3 +103,31 @@ def test_some_spans_of_a_log_whose_boundaries_do_not_match_are_those_of_all() ->
         assert len(every) == len(starts)
         for first in range(len(every)):
             assert spans_within(session.events, what, starts, first, len(every)) == every[first:]
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        ("session.jsonl", "and no str: load(path) makes a session of a log"),
+        (Path("session.jsonl"), "load(path) makes a session of a log"),
+        (SAMPLE.events, "and no FixedView: SurfaceHistory(events) takes bare events"),
+        (None, "and no NoneType"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_log_is_refused_with_what_to_give(source: Any, advice: str) -> None:
+    for draw in (diagrams.surface, diagrams.nesting, frames.events, frames.context, charts.context, mermaid.surface):
+        with pytest.raises(TypeError, match="a view takes a Session, a SurfaceHistory or a Reading") as caught:
+            draw(source)
+        assert advice in str(caught.value)
+    with pytest.raises(TypeError, match="page takes a Session and no"):
+        page(source)
+
+
+@pytest.mark.parametrize("store", [None, SAMPLE, 5])
+def test_what_is_no_store_is_refused_with_what_to_give(store: Any) -> None:
+    for view in (diagrams.lineage, frames.sessions):
+        with pytest.raises(TypeError, match=r"takes a store of sessions, such as ctx\.sessions, and no"):
+            view(store)
+    with Context() as ctx, pytest.raises(TypeError, match="and no Context"):
+        page(SAMPLE, store=ctx)  # type: ignore[arg-type]

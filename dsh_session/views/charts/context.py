@@ -17,7 +17,7 @@ from dsh_session.views.charts.parts import Mark, columns, finish, legend, mark, 
 from dsh_session.views.charts.style import FILLS, LINE, tick, tokens
 from dsh_session.views.frames.log import log_of
 from dsh_session.views.frames.requests import KINDS_SENT, requests
-from dsh_session.views.palette import LIGHT, Theme
+from dsh_session.views.palette import LIGHT, Theme, ThemeName, theme_of
 from dsh_session.views.payload import counted
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _HEADER: Final = ("system", "tools", "prefix")
 
 
 def context(
-    session: Logged, *, ax: Axes | None = None, theme: Theme = LIGHT, meter: TokenMeter | None = None
+    session: Logged, *, ax: Axes | None = None, theme: Theme | ThemeName = LIGHT, meter: TokenMeter | None = None
 ) -> Figure:
     """Draw the size of the context over the requests, by kind, with the replacements of the surface marked.
 
@@ -44,7 +44,7 @@ def context(
     Args:
         session: Any session, or a history of one.
         ax: Axes to draw on; without them it is a chart of its own.
-        theme: Light or dark.
+        theme: `light` or `dark`, or colours of your own.
         meter: What estimates tokens; four characters for a token by default.
 
     Returns:
@@ -55,6 +55,7 @@ def context(
         >>> context(samples.load("pi-compacted-twice"))
         <Chart: pi-compacted-twice: tokens in each of 484 requests, by kind>
     """
+    theme = theme_of(theme)
     found = requests(log_of(session), meter or TokenMeter())
     with drawn_on(ax, theme) as (axes, figure):
         share = columns(len(found))

@@ -12,7 +12,7 @@ from dsh_session.views.charts.parts import Mark, finish, mark, say
 from dsh_session.views.charts.style import FILLS, LINE
 from dsh_session.views.describe import kind
 from dsh_session.views.frames.log import log_of
-from dsh_session.views.palette import LIGHT, Theme
+from dsh_session.views.palette import LIGHT, Theme, ThemeName, theme_of
 from dsh_session.views.payload import counted
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Life(NamedTuple):
     stays: bool
 
 
-def lifetimes(session: Logged, *, ax: Axes | None = None, theme: Theme = LIGHT) -> Figure:
+def lifetimes(session: Logged, *, ax: Axes | None = None, theme: Theme | ThemeName = LIGHT) -> Figure:
     """Draw a bar for each node of the surface, from its entry to the replacement that shadowed it.
 
     Each kind has its lane, nodes in it come in the order of their entry. In a lane of very many nodes, bars that end
@@ -54,7 +54,7 @@ def lifetimes(session: Logged, *, ax: Axes | None = None, theme: Theme = LIGHT) 
     Args:
         session: Any session, or a history of one.
         ax: Axes to draw on; without them it is a chart of its own.
-        theme: Light or dark.
+        theme: `light` or `dark`, or colours of your own.
 
     Returns:
         The figure: a `Chart`, or the one that `ax` stands in.
@@ -64,6 +64,7 @@ def lifetimes(session: Logged, *, ax: Axes | None = None, theme: Theme = LIGHT) 
         >>> lifetimes(samples.load("pi-compacted-twice"))
         <Chart: pi-compacted-twice: lifetimes of 998 surface nodes over 2,540 events, 2 replacements>
     """
+    theme = theme_of(theme)
     log = log_of(session)
     lanes = _lives(log)
     count = sum(map(len, lanes.values()))
@@ -174,7 +175,7 @@ def _marks(log: Log) -> list[Mark]:
         change = changes.get(event.seq)
         if change is not None:
             after = nodes - len(change.shadowed_seqs)
-            text = f"seq {event.seq:,}: {len(change.shadowed_seqs):,} nodes\nshadowed, {after:,} kept"
+            text = f"seq {event.seq:,}: {counted(len(change.shadowed_seqs), 'node')}\nshadowed, {after:,} kept"
             marks.append(Mark(event.seq, text, len(change.shadowed_seqs)))
             nodes = after
         nodes += 1

@@ -66,7 +66,8 @@ def mark(ax: Axes, marks: Sequence[Mark], theme: Theme) -> None:
     """
     left, right = ax.get_xlim()
     thin = len(marks) > 2 * _LABELLED
-    heaviest = sorted(range(len(marks)), key=lambda at: -marks[at].weight)
+    # Of many that weigh the same, those that are drawn lie all over the axis: multiples of the golden ratio do.
+    heaviest = sorted(range(len(marks)), key=lambda at: (-marks[at].weight, at * 0.6180339887 % 1))
     for at in sorted(heaviest[:_MARKED]):
         ax.axvline(
             marks[at].at,

@@ -15,7 +15,7 @@ from dsh_session.views.charts.parts import breaks, columns, finish, legend, mark
 from dsh_session.views.charts.style import FILLS, LINE
 from dsh_session.views.frames.log import log_of
 from dsh_session.views.frames.requests import requests
-from dsh_session.views.palette import LIGHT, Theme
+from dsh_session.views.palette import LIGHT, Theme, ThemeName, theme_of
 from dsh_session.views.payload import counted
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ __all__ = ["prefix_reuse"]
 
 
 def prefix_reuse(
-    session: Logged, *, ax: Axes | None = None, theme: Theme = LIGHT, meter: TokenMeter | None = None
+    session: Logged, *, ax: Axes | None = None, theme: Theme | ThemeName = LIGHT, meter: TokenMeter | None = None
 ) -> Figure:
     """Draw how much of each request begins as the request before did, and so can come from a cache.
 
@@ -40,7 +40,7 @@ def prefix_reuse(
     Args:
         session: Any session, or a history of one.
         ax: Axes to draw on; without them it is a chart of its own.
-        theme: Light or dark.
+        theme: `light` or `dark`, or colours of your own.
         meter: What estimates tokens; four characters for a token by default.
 
     Returns:
@@ -51,6 +51,7 @@ def prefix_reuse(
         >>> prefix_reuse(samples.load("pi-compacted-twice"))
         <Chart: pi-compacted-twice: how much of each request begins as the one before, 484 requests>
     """
+    theme = theme_of(theme)
     found = requests(log_of(session), meter or TokenMeter())
     with drawn_on(ax, theme, size=(9.0, 3.2)) as (axes, figure):
         share = columns(len(found))

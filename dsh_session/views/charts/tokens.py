@@ -16,7 +16,7 @@ from dsh_session.views.describe import kind
 from dsh_session.views.frames.headers import parts_of
 from dsh_session.views.frames.log import log_of
 from dsh_session.views.frames.values import tokens_of
-from dsh_session.views.palette import LIGHT, Theme
+from dsh_session.views.palette import LIGHT, Theme, ThemeName, theme_of
 from dsh_session.views.payload import counted
 
 if TYPE_CHECKING:
@@ -37,13 +37,15 @@ class _Share(NamedTuple):
     messages_shadowed: int = 0
 
 
-def tokens(session: Logged, *, ax: Axes | None = None, theme: Theme = LIGHT, meter: TokenMeter | None = None) -> Figure:
+def tokens(
+    session: Logged, *, ax: Axes | None = None, theme: Theme | ThemeName = LIGHT, meter: TokenMeter | None = None
+) -> Figure:
     """Draw the tokens of the context by kind, and beside them those that replacements took off the surface.
 
     Args:
         session: Any session, or a history of one.
         ax: Axes to draw on; without them it is a chart of its own.
-        theme: Light or dark.
+        theme: `light` or `dark`, or colours of your own.
         meter: What estimates tokens; four characters for a token by default.
 
     Returns:
@@ -54,6 +56,7 @@ def tokens(session: Logged, *, ax: Axes | None = None, theme: Theme = LIGHT, met
         >>> tokens(samples.load("pi-compacted-twice"))
         <Chart: pi-compacted-twice: tokens by kind, ... now in the context and ... shadowed>
     """
+    theme = theme_of(theme)
     shares = _shares(log_of(session), meter or TokenMeter())
     there, shadowed = sum(one.there for one in shares.values()), sum(one.shadowed for one in shares.values())
     with drawn_on(ax, theme, size=(9.0, 0.42 * max(len(shares), 3) + 1.5)) as (axes, figure):

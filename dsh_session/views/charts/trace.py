@@ -12,7 +12,7 @@ from dsh_session.views.charts.parts import Mark, finish, legend, mark, patch, re
 from dsh_session.views.charts.style import FILLS, LINE, label
 from dsh_session.views.frames.log import log_of
 from dsh_session.views.frames.values import passing
-from dsh_session.views.palette import LIGHT, Theme
+from dsh_session.views.palette import LIGHT, Theme, ThemeName, theme_of
 from dsh_session.views.payload import counted
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ __all__ = ["trace"]
 _NAMES: Final = {"not yet": "not yet", "verbatim": "verbatim", "summary": "in a summary", "gone": "gone"}
 
 
-def trace(session: Logged, text: str, *, ax: Axes | None = None, theme: Theme = LIGHT) -> Figure:
+def trace(session: Logged, text: str, *, ax: Axes | None = None, theme: Theme | ThemeName = LIGHT) -> Figure:
     """Draw how each request had a text: verbatim, only in a summary's words, no longer at all, or not yet.
 
     Args:
         session: Any session, or a history of one.
         text: What to look for, exactly; it must not be empty.
         ax: Axes to draw on; without them it is a chart of its own.
-        theme: Light or dark.
+        theme: `light` or `dark`, or colours of your own.
 
     Returns:
         The figure: a `Chart`, or the one that `ax` stands in.
@@ -49,6 +49,7 @@ def trace(session: Logged, text: str, *, ax: Axes | None = None, theme: Theme = 
         >>> trace(samples.load("pi-compacted-twice"), "tui-renderer.ts")
         <Chart: pi-compacted-twice: what 484 requests had of “tui-renderer.ts”>
     """
+    theme = theme_of(theme)
     points = SurfaceHistory(map(passing, log_of(session).events)).trace(text)
     with drawn_on(ax, theme, size=(9.0, 2.3)) as (axes, figure):
         there = {_NAMES[point.presence] for point in points}

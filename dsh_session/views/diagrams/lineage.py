@@ -29,6 +29,7 @@ from dsh_session.views.diagrams.moment import check_window
 from dsh_session.views.diagrams.sheet import Sheet, plural
 from dsh_session.views.diagrams.tree import Window, place, prune, walk
 from dsh_session.views.escape import dot_html
+from dsh_session.views.reading import check_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,7 @@ def lineage(
         `more-0`, ….
 
     Raises:
+        TypeError: For something that is no store.
         ViewError: `VIEW_SESSION` when `selected` is not live, `VIEW_WINDOW` for a number that is none.
 
     Example:
@@ -98,6 +100,7 @@ def lineage(
 
     See the seeds' "Live-session fork API".
     """
+    check_store(store)
     check_window(4, rows=rows)
     check_window(1, levels=levels)
     roots = lineage_of(store)

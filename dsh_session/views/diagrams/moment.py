@@ -11,7 +11,7 @@ from dsh_session.core.history import SurfaceHistory
 from dsh_session.core.lossless import encode, snapshot_json_value
 from dsh_session.core.session import Session
 from dsh_session.views.diagrams.folds import Folds, fold, folds_of
-from dsh_session.views.reading import Reading
+from dsh_session.views.reading import Reading, events_of
 from dsh_session.views.window import ViewError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def moment_of(source: Source, at: int | None = None) -> Moment:
         The moment; O(events).
 
     Raises:
+        TypeError: For something that has no events.
         ViewError: `VIEW_SEQ` for a seq that is not in the log.
 
     Example:
@@ -63,7 +64,7 @@ def moment_of(source: Source, at: int | None = None) -> Moment:
         events: Sequence[SessionEvent] = _as_events(source.events)
         owner = source._session
     else:
-        events, owner = source.events, source
+        events, owner = events_of(source), source
     if at is not None:
         check_seq("at", at, len(events))
         events = events[: at + 1]

@@ -35,6 +35,8 @@ _FOOT: Final = 10.0
 _GAP: Final = 14.0
 _TURN_GAP: Final = 12.0
 _PAD: Final = 10.0
+_INSET: Final = 16.0
+"""So far from the right end of a step's edge a line begins or ends at least."""
 _SPAN: Final = 1
 
 
@@ -108,6 +110,12 @@ class _Window(NamedTuple):
         """How many events that lie in no step are shown, at the beginning and at the end of their row."""
         last = max(self.inside // 3, 2)
         return max(self.inside - last - 2, 4), last
+
+
+def _on(node: Placed, x: float) -> float:
+    """The place on a node's upper or lower edge: at x, for a straight line, or in its middle."""
+    middle = _PAD + node.x
+    return x if abs(x - middle) <= 0.3 * node.width else middle  # a hexagon's edges are no longer
 
 
 class _Nesting:
@@ -437,12 +445,14 @@ class _Nesting:
         last, first = upper.flow.nodes[-1], lower.flow.nodes[0]
         end_y = start if lower.step else start + first.y - first.height / 2
         end_x = _PAD + first.x
-        if upper.step:
-            begin = (end_x, top + upper.height)
+        if upper.step:  # from its lower edge, which may be narrower than what stands below
+            begin = (min(end_x, _PAD + upper.width - _INSET), top + upper.height)
+            end_x = end_x if lower.step else _on(first, begin[0])
         else:
             begin = (_PAD + last.x, top + last.y + last.height / 2)
             if lower.step:
-                end_x = min(begin[0], _PAD + lower.width - 16)
+                end_x = min(begin[0], _PAD + lower.width - _INSET)
+                begin = (_on(last, end_x), begin[1])
         if abs(begin[0] - end_x) < 8:
             points = [begin, (begin[0], end_y)]
         else:

@@ -9,7 +9,7 @@ from dsh_session.views import describe
 from dsh_session.views.diagrams.drawing import Drawing, label, left
 from dsh_session.views.diagrams.measure import fit, width, wrap
 from dsh_session.views.escape import cut, dot_html, one_line
-from dsh_session.views.palette import DARK, LIGHT, fill_of, shape_of
+from dsh_session.views.palette import ThemeName, fill_of, shape_of, theme_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +49,6 @@ SMALL: Final = 9.0
 # How much of a node's width its lines of text may take: a hexagon is narrow at its corners, a pentagon at its tip.
 _ROOM: Final = {"hexagon": 0.64, "cds": 0.82, "octagon": 0.9}
 
-ThemeName: TypeAlias = Literal["light", "dark"]
 Look: TypeAlias = Literal["live", "shadowed", "log-only"]
 """Whether a node is on the surface, was there, or never was."""
 
@@ -71,7 +70,7 @@ class Sheet(Drawing):
             name: The graph's name in the DOT text.
             theme: `light` or `dark`.
         """
-        super().__init__(name, 0.0, DARK if theme == "dark" else LIGHT)
+        super().__init__(name, 0.0, theme_of(theme))
 
     def title(self, name: str, said: str, subtitle: str) -> None:
         """Write the two lines at the top.

@@ -12,6 +12,7 @@ from dsh_session.core.lineage import lineage
 from dsh_session.core.session import Session
 from dsh_session.views.frames.column import Column, frame
 from dsh_session.views.frames.payload import line_of, without_surrogates
+from dsh_session.views.reading import check_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,6 +159,9 @@ def sessions(store: SessionStore) -> pd.DataFrame:
         A frame with the columns of `SESSIONS`; row labels are positions.
         `dsh_session.views.frames.columns("sessions")` says what each holds.
 
+    Raises:
+        TypeError: For something that is no store.
+
     Example:
         >>> from dsh_session import Context, Recorder
         >>> with Context(clock=lambda: 0) as ctx:
@@ -174,6 +178,7 @@ def sessions(store: SessionStore) -> pd.DataFrame:
 
     See the seeds' "Live-session fork API".
     """
+    check_store(store)
     return frame(SESSIONS, _rows(store))
 
 

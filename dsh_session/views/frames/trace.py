@@ -51,26 +51,26 @@ TRACE: Final[tuple[Column[Traced], ...]] = (
         name="presence",
         dtype="category",
         doc="How the request had the text: not yet, for a text that had not been said; verbatim, in an original "
-        "message; summary, only in a summary's words; gone.",
+        "message or in the request header; summary, only in a summary's words; gone.",
         read=attrgetter("point.presence"),
         categories=PRESENCES,
     ),
     Column(
         name="holders",
         dtype="int64",
-        doc="Nodes of its surface that held the text.",
+        doc="How many held the text: nodes of its surface, and the request header.",
         read=lambda row: len(row.point.holders),
     ),
     Column(
         name="first_holder",
         dtype="Int64",
-        doc="The seq of the first of them, in surface order.",
+        doc="The seq of the first of them, in the order in which the model read them.",
         read=lambda row: row.point.holders[0] if row.point.holders else None,
     ),
     Column(
         name="taken_by",
         dtype="Int64",
-        doc="The seq of the replacement that took the last original away; NA while there is one.",
+        doc="The seq of the replacement or the next header that took the last original away; NA while there is one.",
         read=attrgetter("point.taken_by"),
     ),
 )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import jinja2
 from markupsafe import Markup
 
+from dsh_session.core.session import Session
 from dsh_session.views.describe import KINDS
 from dsh_session.views.diagram import diagram_css
 from dsh_session.views.escape import cut, one_line
@@ -32,11 +33,11 @@ from dsh_session.views.page.rows import event_groups
 from dsh_session.views.page.section import Section, attempt, escaped
 from dsh_session.views.page.summary import TurnGap, overview, replacements, request, turns
 from dsh_session.views.page.tables import TABLES, table
+from dsh_session.views.reading import check_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dsh_session.core.session import Session
     from dsh_session.core.store import SessionStore
     from dsh_session.views.page.section import Part
 
@@ -65,6 +66,7 @@ def page(session: Session, *, rows: int = 1500, store: SessionStore | None = Non
         An HTML document, to be written as UTF-8.
 
     Raises:
+        TypeError: For something that is no session, or no store.
         ValueError: `rows` is less than 1.
 
     Example:
@@ -73,6 +75,10 @@ def page(session: Session, *, rows: int = 1500, store: SessionStore | None = Non
         >>> html[:15], "pi-compacted-twice" in html
         ('<!DOCTYPE html>', True)
     """
+    if not isinstance(session, Session):
+        raise TypeError(f"page takes a Session and no {type(session).__name__}: load(path) makes one of a log")
+    if store is not None:
+        check_store(store)
     if rows < 1:
         raise ValueError(f"rows is {rows}: the table of events needs at least one")
     material = Material(session, store, rows)
