@@ -73,7 +73,15 @@ class Actions(parts.Part):
 
     # What the forms are for.
 
-    def at(self, session: Session | None, moment: int, selection: tuple[int, int] | None, *, selected: int = 0) -> None:
+    def at(
+        self,
+        session: Session | None,
+        moment: int,
+        selection: tuple[int, int] | None,
+        *,
+        selected: int = 0,
+        is_picked: bool = True,
+    ) -> None:
         """Say which session is shown, after which event, and what is selected.
 
         Args:
@@ -81,6 +89,8 @@ class Actions(parts.Part):
             moment: The seq of the event.
             selection: The first and the last seq of the selected nodes.
             selected: How many they are.
+            is_picked: Whether somebody went to the event, and was not taken along by a log that grows: who goes to the
+                end of a turn while the form for forks is open picks it.
         """
         self._selected = selected
         was, self.session, self._moment = self.session, session, moment
@@ -95,6 +105,8 @@ class Actions(parts.Part):
         if session is not was:
             self.settle()
             self._open()
+        elif self.action == "Fork" and is_picked:
+            self.form("Fork").choose_at(moment)
         self._name_buttons()
 
     @property
@@ -139,8 +151,10 @@ class Actions(parts.Part):
         """Give the session's form of a name, one of `FORMS`; made when it is first asked for.
 
         Raises:
-            RuntimeError: For a history of bare events.
+            RuntimeError: For a history of bare events, or a store without a session.
         """
+        if self.session is None and self._store is not None:
+            raise RuntimeError("a form is for a session, and there is none in this store yet")
         if self.session is None:
             raise RuntimeError("a history of bare events has no forms: nothing can be appended to it")
         form = self.made(name)
@@ -192,6 +206,23 @@ class Actions(parts.Part):
 
     def _press(self, name: str) -> None:
         self.action = "" if self.action == name else name
+
+    @traitlets.validate("action")
+    def _check_action(self, proposal: Any) -> str:
+        action: str = proposal["value"]
+        self.check(action)
+        return action
+
+    def check(self, action: str) -> None:
+        """Refuse what cannot be opened here.
+
+        Raises:
+            TraitError: With the reason.
+        """
+        if action == "Sessions" and self._store is None:
+            raise traitlets.TraitError("action='Sessions': this session is in no store, and there are no others here")
+        if action in FORMS and self.session is None:
+            raise traitlets.TraitError(f"action={action!r}: {self.read_only}")
 
     @traitlets.observe("action")
     def _acted(self, _change: Any) -> None:

@@ -9,6 +9,7 @@ from dsh_session.core.admission import check_route
 from dsh_session.core.context import Context
 from dsh_session.core.errors import SessionError
 from dsh_session.core.event import Replace, SessionEvent
+from dsh_session.core.lossless import snapshot_json_value
 from dsh_session.core.session import Session
 from dsh_session.core.store import SessionStore
 from dsh_session.core.surface import UNSET
@@ -17,8 +18,8 @@ from dsh_session.core.turns import place_for
 from dsh_session.core.vocabulary import SURFACE_TYPES, VOCABULARY
 from dsh_session.widgets import parts
 from dsh_session.widgets.defaults import default_payload, likely_type
-from dsh_session.widgets.fields import FieldError
 from dsh_session.widgets.form import Form
+from dsh_session.widgets.leaves import FieldError
 from dsh_session.widgets.notice import Notice
 from dsh_session.widgets.subject import session_of, why_read_only
 
@@ -143,6 +144,9 @@ class AppendForm(parts.Part):
 
     @event_type.setter
     def event_type(self, value: str) -> None:
+        given: object = value
+        if not isinstance(given, str) or not given:
+            raise TypeError(f"event_type={given!r}: give the name of an event type, such as 'user/message'")
         if value not in self._type.options:
             before, self._is_busy = self._type.value, True
             parts.offer(self._type, self._types(value), before)
@@ -166,12 +170,13 @@ class AppendForm(parts.Part):
 
         Raises:
             FieldError: When a JSON text in it does not parse.
+            JsonValueError: When it is set to what is no JSON value; the form stays as it is.
         """
         return self._draft.form.read()
 
     @payload.setter
     def payload(self, value: Any) -> None:
-        self._renew(self.event_type, value)
+        self._renew(self.event_type, snapshot_json_value(value))
 
     @property
     def refusal(self) -> tuple[str, str, str] | None:
@@ -210,7 +215,7 @@ class AppendForm(parts.Part):
         return _Draft(form, value)
 
     def _renew(self, event_type: str, value: Any | None = None) -> None:
-        before = self._drafts.pop(event_type)
+        before = self._drafts[event_type]
         if value is None:
             value = default_payload(self.session, event_type, self._state())
         self._drafts[event_type] = self._made(event_type, value, is_json=before.form.is_json)
@@ -360,7 +365,11 @@ class AppendForm(parts.Part):
         for event_type, draft in list(self._drafts.items()):
             if draft.is_untouched():
                 now = default_payload(self.session, event_type, state)
-                if now != draft.default:
+                if now == draft.default:
+                    continue
+                if draft.form.fill(now):  # in the controls that are there: somebody may stand on one of them
+                    draft.default = draft.form.read()
+                else:
                     self._renew(event_type, now)
         self._allow()
         self._changed()

@@ -12,7 +12,7 @@ from dsh_session.compaction.needed import CompactionOutcome
 from dsh_session.compaction.transcript import Transcript
 from dsh_session.core.bus import running_loop
 from dsh_session.core.context import Context
-from dsh_session.core.errors import SessionError
+from dsh_session.core.errors import CompactionError, SessionError
 from dsh_session.core.session import Session
 from dsh_session.core.store import SessionStore
 from dsh_session.widgets import parts
@@ -139,7 +139,7 @@ class CompactForm(parts.Part):
 
     @property
     def summariser(self) -> str:
-        """The name of what summarises, one of `summarisers`."""
+        """The name of what summarises, one of `summarisers`; `extractive` is enough for the one without a model."""
         return self._summary.name
 
     @summariser.setter
@@ -315,7 +315,11 @@ class CompactForm(parts.Part):
 
     def _work(self) -> Work:
         region = None
+        if not self._what.is_range and self._what.error is not None:
+            raise self._what.error
         if self._what.is_range:
+            if not self.selection:
+                raise CompactionError("REGION_NOT_FOUND", "no range is chosen: select nodes, or set `selection`")
             self.snapped = snapped = snap(self.session, self._start.value, self._end.value)
             region = (snapped.start, snapped.end)
         return Work(self.session, region, self.policy, self._meter, self._retries)

@@ -72,7 +72,7 @@ class Explorer(parts.Part):
         """Show what was given; see `explore`."""
         given = take(subject)
         self._store = given.store
-        self._is_switching = False
+        self._is_switching = self._is_growing = False
         self.stepper = Stepper(given.shown, moment=moment)
         self.panels = Panels(self.stepper._moments, meter=meter)
         self._sessions = parts.choice("Session", [("none", "")], "")
@@ -115,12 +115,18 @@ class Explorer(parts.Part):
     @traitlets.validate("moment")
     def _check_moment(self, proposal: Any) -> int:
         self.take_in()
-        moment: int = proposal["value"]
+        moment: int = int(proposal["value"])  # True is 1 in Python, and nothing else for those it is linked to
         if not -1 <= moment < self.stepper.length:
             raise traitlets.TraitError(
                 f"moment={moment}: the log has {self.stepper.length} events; -1 is its beginning"
             )
         return moment
+
+    @traitlets.validate("action")
+    def _check_action(self, proposal: Any) -> str:
+        action: str = proposal["value"]
+        self._actions.check(action)
+        return action
 
     @traitlets.validate("session_id")
     def _check_session(self, proposal: Any) -> str:
@@ -204,7 +210,11 @@ class Explorer(parts.Part):
         if self._is_closed:
             return
         was = self.moment
-        self.stepper.refresh()
+        self._is_growing = True
+        try:
+            self.stepper.refresh()
+        finally:
+            self._is_growing = False
         if self.moment == was:
             self.panels.refresh()
         self._actions.refresh()
@@ -256,7 +266,8 @@ class Explorer(parts.Part):
 
     def _tell_actions(self) -> None:
         chosen = (self.selection[0], self.selection[1]) if self.selection else None
-        self._actions.at(self.session, self.moment, chosen, selected=len(self.stepper.selected))
+        count, is_picked = len(self.stepper.selected), not self._is_growing
+        self._actions.at(self.session, self.moment, chosen, selected=count, is_picked=is_picked)
 
     def _mark(self, change: Any) -> None:
         """Point out on the surface what a range takes in beside the nodes that were selected."""

@@ -4,130 +4,18 @@
 of a browser would give back unchanged, gets a field of JSON text, so that a form never loses what it was given.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from dsh_session.core.errors import JsonValueError
 from dsh_session.core.shapes import Anything, Array, Choice, Object, Record, Scalar, Shape, Sum
 from dsh_session.widgets import parts
-from dsh_session.widgets.jsontext import is_writable, parse, pretty
-
-Changed = Callable[[], None]
-"""Called after each change that a person, or code, makes to a control."""
+from dsh_session.widgets.jsontext import is_writable, pretty
+from dsh_session.widgets.leaves import LONGEST, Changed, Constant, Field, FieldError, JsonLeaf, Leaf, NumberLeaf
 
 _LONG = frozenset({"arguments", "argumentsDelta", "content", "message", "reason", "system", "text", "description"})
 """Keys whose texts may have several lines."""
-_LONGEST = 100_000
-"""Texts longer than this, in characters, are no longer edited in a form."""
 _MOST, _DEEPEST = 12, 4
 """Lists of more items, and lists deeper in each other, are written as JSON: a form of them would be no help."""
-
-
-class FieldError(Exception):
-    """A control that holds no value: where, and why.
-
-    Attributes:
-        path: The JSON path below the form's value.
-        code: The rule.
-        message: What is wrong.
-    """
-
-    def __init__(self, path: str, code: str, message: str) -> None:
-        """Take the place and the reason."""
-        super().__init__(message)
-        self.path = path
-        self.code = code
-        self.message = message
-
-
-class Field:
-    """A part of a form: a widget, and the JSON value that stands in it.
-
-    Attributes:
-        path: Its JSON path below the form's value, such as ``.content[0].text``.
-        widget: What is shown.
-    """
-
-    def __init__(self, path: str, widget: Any) -> None:
-        """Take the path and the widget."""
-        self.path = path
-        self.widget = widget
-
-    def read(self) -> Any:
-        """Give the value.
-
-        Raises:
-            FieldError: When what was typed is no value.
-        """
-        raise NotImplementedError  # every field below says how
-
-    def inner(self) -> "list[Field]":
-        """Give the fields that this one is made of."""
-        return []
-
-    def find(self, path: str) -> "Field":
-        """Give the innermost field that a path leads to or into."""
-        for field in self.inner():
-            if path == field.path or path.startswith((f"{field.path}.", f"{field.path}[")):
-                return field.find(path)
-        return self
-
-    def mark(self, notice: Any | None) -> None:
-        """Show a notice under this field's control, or take it away and close nothing."""
-        kept = [child for child in self.widget.children if child is not self._notice]
-        self._notice = notice
-        self.widget.children = tuple(kept) if notice is None else (*kept[:1], notice, *kept[1:])
-        (self.widget.remove_class if notice is None else self.widget.add_class)("dsh-bad")
-
-    _notice: Any = None
-
-
-class Leaf(Field):
-    """One control."""
-
-    def __init__(self, path: str, control: Any, changed: Changed) -> None:
-        """Take the control; its `value` is the field's."""
-        super().__init__(path, parts.column(control))
-        self.control = control
-        control.observe(lambda _: changed(), "value")
-
-    def read(self) -> Any:
-        """Give the control's value."""
-        return self.control.value
-
-
-class NumberLeaf(Leaf):
-    """A number; one without a fraction is a whole one, as JSON has it."""
-
-    def read(self) -> float | int:
-        """Give the number."""
-        value: float = self.control.value
-        return int(value) if value.is_integer() else value
-
-
-class JsonLeaf(Leaf):
-    """Any JSON value, written as text."""
-
-    def read(self) -> Any:
-        """Parse what stands there."""
-        try:
-            return parse(self.control.value)
-        except JsonValueError as error:
-            raise FieldError(self.path, error.code, error.message) from None
-
-
-class Constant(Field):
-    """A tag: it has one value, so there is nothing to choose."""
-
-    def __init__(self, path: str, value: str) -> None:
-        """Take the value."""
-        super().__init__(path, None)
-        self._value = value
-
-    def read(self) -> str:
-        """Give the value."""
-        return self._value
 
 
 class RecordField(Field):
@@ -183,6 +71,15 @@ class RecordField(Field):
             raise FieldError(self.path, "NOT_JSON", "the other keys must be an object")
         return {**found, **extras}
 
+    def fill(self, value: Any) -> bool:
+        """Put another object in; one with other keys calls for other controls."""
+        if not isinstance(value, dict) or value.keys() != self.read().keys():
+            return False
+        extras = {key: value[key] for key in value if key not in self._fields}
+        return self._extras.read() == extras and all(
+            field.fill(value[key]) for key, field in self._fields.items() if key in value
+        )
+
     def inner(self) -> list[Field]:
         """Give the fields that have a control."""
         return [field for field in self._fields.values() if field.widget is not None]
@@ -236,6 +133,11 @@ class ListField(Field):
         """Give the items."""
         return [item.read() for item in self._items]
 
+    def fill(self, value: Any) -> bool:
+        """Put as many other items in."""
+        is_as_long = isinstance(value, list) and len(value) == len(self._items)
+        return is_as_long and all(item.fill(each) for item, each in zip(self._items, value, strict=True))
+
     def inner(self) -> list[Field]:
         """Give the items' fields."""
         return list(self._items)
@@ -284,6 +186,15 @@ class SumField(Field):
         """Give the chosen member."""
         found = self._body.read()
         return {self._shape.tag: self._choice.value, **found} if isinstance(found, dict) else found
+
+    def fill(self, value: Any) -> bool:
+        """Put in another member of the same tag."""
+        return isinstance(value, dict) and value.get(self._shape.tag) == self._tag and self._fill_body(value)
+
+    def _fill_body(self, value: dict[str, Any]) -> bool:
+        body = self._body.read()
+        has_tag = isinstance(body, dict) and self._shape.tag in body
+        return self._body.fill(value if has_tag else {k: v for k, v in value.items() if k != self._shape.tag})
 
     def inner(self) -> list[Field]:
         """Give the member's fields."""
@@ -370,7 +281,7 @@ def _scalar(name: str, path: str, value: Any) -> Any:
         return parts.flag(name, value)
     if kind is int:
         return parts.whole_number(name, value)
-    if len(value) > _LONGEST or not is_writable(value):
+    if len(value) > LONGEST or not is_writable(value):
         return None
     is_long = "\n" in value or path.rpartition(".")[2] in _LONG
     return parts.area(name, value) if is_long else parts.text(name, value)

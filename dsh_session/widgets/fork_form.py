@@ -1,5 +1,6 @@
 """Forking by hand: after which turn, and under which name."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
@@ -106,6 +107,12 @@ class ForkForm(parts.Part):
         before = [seq for seq in self._ends if seq <= moment]
         if self._ends:
             self.boundary = before[-1] if before else self._ends[0]
+
+    def choose_at(self, moment: int) -> None:
+        """Choose a turn's end, if the moment is one; any other moment leaves the choice as it is."""
+        at = bisect_left(self._ends, moment)
+        if self._ends[at : at + 1] == [moment]:
+            self.boundary = moment
 
     def refresh(self) -> None:
         """Take in what the log has grown by."""

@@ -5,8 +5,9 @@ from typing import Any
 
 from dsh_session.core.shapes import Shape
 from dsh_session.widgets import parts
-from dsh_session.widgets.fields import Field, FieldError, JsonLeaf, field_for
+from dsh_session.widgets.fields import field_for
 from dsh_session.widgets.jsontext import pretty
+from dsh_session.widgets.leaves import Field, FieldError, JsonLeaf
 from dsh_session.widgets.notice import Notice
 
 Refusal = tuple[str, str, str]
@@ -56,6 +57,18 @@ class Form:
             FieldError: When some text in it is no JSON.
         """
         return self._field.read()
+
+    def fill(self, value: Any) -> bool:
+        """Put another payload into the controls that are there, so that whoever stands on one stays there.
+
+        Returns:
+            Whether that could be done; where it could not, some of them may hold the new payload already.
+        """
+        is_filled = self._field.fill(value)
+        try:
+            return is_filled and bool(self.read() == value)
+        except FieldError:
+            return False
 
     def switch(self, *, is_json: bool) -> bool:
         """Show the payload the other way.

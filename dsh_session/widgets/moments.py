@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from dsh_session.core.event import SessionEvent
 from dsh_session.core.history import SurfaceHistory
 from dsh_session.core.session import Session
+from dsh_session.core.shapes import name_of
 from dsh_session.views import describe
 from dsh_session.views.diagrams.moment import _event as as_event
 
@@ -85,7 +86,11 @@ class Moments:
 
         Raises:
             SurfaceError: For events that break a surface rule.
+            TypeError: For what is no log at all.
         """
+        if isinstance(source, str | bytes | Mapping) or not isinstance(source, Session | SurfaceHistory | Iterable):
+            given = name_of(type(source).__name__)
+            raise TypeError(f"give a Session, a SurfaceHistory, or events from seq 0 on, not {given}")
         self.history = source if isinstance(source, SurfaceHistory) else SurfaceHistory(source)
         self.session = source if isinstance(source, Session) else self.history._session
         self._made: dict[int, SessionEvent] = {}

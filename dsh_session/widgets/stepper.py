@@ -117,6 +117,7 @@ class Stepper(anywidget.AnyWidget):
 
         Raises:
             SurfaceError: For events that break a surface rule.
+            TypeError: For what is no log at all.
             TraitError: For a moment that is not in the log.
         """
         self._moments = Moments(source)
@@ -225,7 +226,7 @@ class Stepper(anywidget.AnyWidget):
 
     @traitlets.validate("moment")
     def _check_moment(self, proposal: Any) -> int:
-        moment: int = proposal["value"]
+        moment: int = int(proposal["value"])  # True is 1 in Python, and nothing else on the page
         if not -1 <= moment < self._moments.length:
             there = f"seqs 0 to {self._moments.length - 1}" if self._moments.length else "no events yet"
             raise TraitError(f"moment={moment}: the log has {there}; -1 is its beginning")

@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from traitlets import TraitError
+
 from dsh_session.compaction.summarisers import ChatSummariser, extractive
 from dsh_session.compaction.summary import BY_HAND, Summary
 from dsh_session.core.errors import SessionError
@@ -66,6 +68,10 @@ class SummaryForm:
 
     @name.setter
     def name(self, value: str) -> None:
+        if value == extractive.__name__ and value not in self.names:
+            value = _EXTRACTIVE
+        if value not in self.names:
+            raise TraitError(f"summariser={value!r}: give one of {', '.join(map(repr, self.names))}")
         self._choice.value = value
 
     @property

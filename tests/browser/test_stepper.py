@@ -360,6 +360,7 @@ def test_what_the_kernel_changes_is_shown(show_widget: Show) -> None:
     stepper.notice, stepper.marked, stepper.selection = "", [], []
     shown.deliver()
     expect(page.locator(".dshs-notice")).to_be_hidden()
+    expect(page.get_by_role("status")).not_to_contain_text("Range widened")
     expect(page.locator(".dshs-chosen")).to_have_count(0)
     shown.nothing()
 
@@ -384,6 +385,82 @@ def test_what_is_appended_appears_and_the_end_is_followed(show_widget: Show) -> 
     expect(page.locator(".dshs-where")).to_have_text("event 12 of 17")
     expect(event(page, 17)).to_have_accessible_name("17 user, not yet")
     assert stepper.moment == 12
+    shown.nothing()
+
+
+def test_who_walks_over_the_nodes_stays_there_whatever_is_appended(show_widget: Show) -> None:
+    session = short()  # its surface is 12, 9, 13, 14
+    stepper = Stepper(session)
+    shown = show_widget(stepper)
+    page = shown.page
+    settled(page, LAST)
+    surface(page).locator("[tabindex='0']").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.get_by_role("status")).to_have_text("Selected 2 nodes, 12 … 9.")
+    data: Any = {"content": [{"type": "text", "text": "Thanks."}], "source": {"kind": "user"}}
+    session.append("user/message", data, surface_op="append")
+    stepper.refresh()
+    shown.deliver()
+    settled(page, LAST + 1)
+    expect(node(page, 9)).to_be_focused()
+    page.keyboard.press("Shift+ArrowRight")  # goes on from where the range began
+    expect(page.get_by_role("status")).to_have_text("Selected 3 nodes, 12 … 13.")
+    assert stepper.selection == [12, 13]
+    replaced: Any = {"op": "replace", "start": 9, "end": 14}
+    session.append("user/message", data, surface_op=replaced, source_event_seqs=[9, 13, 14])
+    stepper.refresh()
+    shown.deliver()
+    settled(page, LAST + 2)
+    assert nodes(page) == [12, 17, 16]
+    expect(node(page, 17)).to_be_focused()  # what stands for the node that the keyboard was on
+    page.keyboard.press("ArrowRight")
+    expect(node(page, 16)).to_be_focused()
+    assert stepper.selection == []
+    shown.nothing()
+
+
+def test_a_long_surface_stays_in_sight_where_somebody_walks_over_it(show_widget: Show) -> None:
+    session = many(400)
+    stepper = Stepper(session)
+    shown = show_widget(stepper)
+    page = shown.page
+    settled(page, 399)
+    surface(page).locator("[tabindex='0']").focus()
+    page.keyboard.press("Home")
+    expect(node(page, 0)).to_be_focused()
+    data: Any = {"content": [{"type": "text", "text": "Thanks."}], "source": {"kind": "user"}}
+    for seq in (400, 401, 402):
+        session.append("user/message", data, surface_op="append")
+        stepper.refresh()
+        shown.deliver()
+        settled(page, seq)
+    expect(node(page, 0)).to_be_focused()
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.get_by_role("status")).to_have_text("Selected 2 nodes, 0 … 1.")
+    # What enters between a key and the rows that it asks for changes nothing.
+    page.keyboard.press("End")
+    session.append("user/message", data, surface_op="append")
+    stepper.refresh()
+    shown.deliver()
+    expect(node(page, 402)).to_be_focused()
+    settled(page, 403)
+    page.evaluate("() => { window.kept = window.kernel; window.late = []; window.kernel = (said) => late.push(said); }")
+    page.keyboard.press("Home")
+    page.wait_for_timeout(100)  # a picture or two without the rows
+    expect(node(page, 402)).to_be_focused()
+    page.keyboard.press("Shift+ArrowRight")
+    session.append("user/message", data, surface_op="append")
+    stepper.refresh()
+    shown.deliver()
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.evaluate("() => { window.kernel = window.kept; for (const said of late) kernel(said); }")
+    expect(node(page, 3)).to_be_focused()  # every key in its order
+    settled(page, 404)
+    expect(page.locator(".dshs-chosen")).to_have_text("selected: 3 nodes, 0 … 2")
+    assert stepper.selection == [0, 2]
     shown.nothing()
 
 
@@ -426,6 +503,25 @@ def test_two_views_of_one_model_go_together_and_play_at_one_pace(show_widget: Sh
     page.evaluate("cleanup2()")
     expect(both).to_have_count(1)
     assert shown.listeners() == alone
+    shown.nothing()
+
+
+def test_of_several_pages_that_play_one_steps_and_another_takes_over_when_it_is_gone(show_widget: Show) -> None:
+    stepper = Stepper(many(60), moment=5)
+    shown = show_widget(stepper)
+    page = shown.page
+    settled(page, 5)
+    stepper.playing = True
+    shown.deliver()
+    for moment in range(6, 12):  # as another page's clock would, a little slower than the pace
+        stepper.moment = moment
+        shown.deliver()
+        page.wait_for_timeout(550)
+    assert stepper.moment == 11
+    assert page.evaluate("saved.filter((each) => 'moment' in each)") == []
+    page.wait_for_function("saved.some((each) => each.moment === 13)")
+    page.get_by_role("button", name="Pause").click()
+    assert stepper.playing is False
     shown.nothing()
 
 

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dsh_session import VOCABULARY, Context, InvariantError, Replace, Session, SurfaceHistory, invariants, samples
+from dsh_session import (
+    VOCABULARY,
+    Context,
+    InvariantError,
+    Recorder,
+    Replace,
+    Session,
+    SurfaceHistory,
+    invariants,
+    samples,
+)
+from dsh_session.core.errors import JsonValueError
 from dsh_session.core.vocabulary import CORE_TYPES, SURFACE_TYPES
 from dsh_session.widgets import AppendForm
 from tests.compaction.sessions import talked
@@ -237,6 +248,40 @@ def test_what_nobody_touched_follows_the_log_and_what_was_typed_stays(opened: An
         form.event_type = "user/message"
         assert form.payload["content"][0]["text"] == "typed"
         form.close()
+
+
+def test_what_nobody_touched_follows_the_log_in_the_controls_that_are_there(opened: Any) -> None:
+    """Whoever stands on a control would be thrown out of it if another one took its place."""
+    with Context() as ctx:
+        session = ctx.sessions.create()
+        record = Recorder(session)
+        for event_type in ("turn/start", "step/start", "assistant/message", "turn/end"):
+            for is_json in (False, True):
+                form = opened(session, event_type=event_type)
+                form.is_json = is_json
+                before, was = controls(form), form.payload
+                with record.turn("Go on."):
+                    pass
+                assert controls(form) == before, event_type
+                assert form.payload == {**was, "turn": was["turn"] + 1}
+                form.close()
+
+
+@pytest.mark.parametrize("value", [{"x": {1, 2}}, {1: 2}, {"x": float("nan")}, {"x": b"raw"}])
+def test_a_payload_that_is_no_json_is_refused_and_the_form_stays_as_it_was(opened: Any, value: Any) -> None:
+    form = opened(conversation(), event_type="turn/start")
+    before = form.payload
+    with pytest.raises(JsonValueError, match="NOT_JSON"):
+        form.payload = value
+    assert form.payload == before
+    assert form.append() is not None
+
+
+@pytest.mark.parametrize("name", ["", None, 5])
+def test_an_event_type_is_a_name(opened: Any, name: Any) -> None:
+    form = opened(conversation())
+    with pytest.raises(TypeError, match="give the name of an event type"):
+        form.event_type = name
 
 
 def test_starting_over_fills_in_the_defaults(opened: Any) -> None:

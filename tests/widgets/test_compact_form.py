@@ -462,3 +462,25 @@ def test_who_wants_to_know_is_told_of_each_result(opened: Any) -> None:
     form.summary = "Asked."
     form._button.click()
     assert heard == [form.result]
+
+
+def test_nothing_is_compacted_where_no_range_is_chosen(opened: Any) -> None:
+    session = talked()
+    form = opened(session)
+    form.summary = "Asked and answered once."
+    before = session.seq
+    assert form.compact() is None
+    assert said(form) == "REGION_NOT_FOUND: no range is chosen: select nodes, or set `selection`"
+    assert session.seq == before
+
+
+def test_a_summariser_is_one_that_is_offered(opened: Any) -> None:
+    form = opened(talked(), summarisers={"mine": extractive})
+    form.summariser = "extractive"
+    assert form.summariser == EXTRACTIVE
+    for name in ("nope", "", None):
+        with pytest.raises(traitlets.TraitError, match="give one of 'by hand', 'extractive, without a model'"):
+            form.summariser = name
+    assert form.summariser == EXTRACTIVE
+    form.summariser = "mine"
+    assert form.summariser == "mine"

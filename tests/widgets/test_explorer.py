@@ -90,6 +90,31 @@ def test_what_is_not_there_is_refused_and_nothing_changes(ctx: Context, opened: 
     assert (explorer.moment, explorer.selection, explorer.session_id) == (22, [1, 3], "session-1")
 
 
+def test_a_moment_is_a_number_and_nothing_is_stuck_after_true(ctx: Context, opened: Any) -> None:
+    explorer = opened(talked(2, into=ctx.sessions.create()))
+    explorer.moment = True
+    assert (type(explorer.moment), type(explorer.panels.moment), explorer.panels.moment) == (int, int, 1)
+    explorer.selection = [1, 1]
+    assert explorer.selection == [1, 1]
+
+
+def test_the_forms_of_an_empty_store_say_what_is_missing(ctx: Context, opened: Any) -> None:
+    explorer = opened(ctx)
+    with pytest.raises(RuntimeError, match="a form is for a session, and there is none in this store yet"):
+        explorer.append_form  # noqa: B018
+
+
+def test_what_cannot_be_opened_is_refused_and_nothing_is_open(ctx: Context, opened: Any) -> None:
+    alone, history, empty = opened(Session("alone")), opened(SurfaceHistory([])), opened(ctx)
+    for explorer, action in [(alone, "Sessions"), (history, "Append"), (history, "Sessions"), (empty, "Compact")]:
+        with pytest.raises(traitlets.TraitError, match=f"action='{action}': "):
+            explorer.action = action
+        assert explorer.action == explorer._actions.action == ""
+    alone.action = "Append"
+    empty.action = "Sessions"
+    assert (alone._actions.action, empty._actions.action) == ("Append", "Sessions")
+
+
 def test_the_traits_can_be_linked(ctx: Context, opened: Any) -> None:
     session = talked(2, into=ctx.sessions.create())
     one, other = opened(session), opened(session)
@@ -267,6 +292,33 @@ def test_the_fork_is_offered_where_one_stands(ctx: Context, opened: Any) -> None
     explorer.moment = 21
     explorer.action = "Fork"
     assert explorer.fork_form.boundary == 21
+
+
+def test_the_end_of_a_turn_is_picked_by_going_there_while_the_form_is_open(ctx: Context, opened: Any) -> None:
+    session = talked(3, into=ctx.sessions.create())
+    first, second, third = (event.seq for event in session.events if event.type == "turn/end")
+    explorer = opened(session)
+    explorer.action = "Fork"
+    form = explorer.fork_form
+    assert form.boundary == third
+    explorer.stepper.moment = second  # as by a click on the strip
+    assert form.boundary == second
+    explorer.moment = first + 1  # what is no end picks none
+    assert form.boundary == second
+    explorer.moment = session.seq - 1
+    form.boundary = first
+    close_turn(session)
+    explorer.take_in()
+    assert explorer.moment == session.seq - 1
+    assert form.boundary == first, "a log that grows takes nobody's choice away"
+    explorer.moment = 3
+    talked(1, into=session)
+    explorer.moment = third
+    assert form.boundary == third
+    form.boundary = first
+    explorer.action = ""
+    explorer.moment = second
+    assert form.boundary == first
 
 
 # --------------------------------------------------------------------------------------------------------------- live

@@ -7,7 +7,8 @@ import pytest
 from dsh_session import VOCABULARY
 from dsh_session.core.vocabulary import CORE_TYPES
 from dsh_session.widgets import parts
-from dsh_session.widgets.fields import FieldError, blank, field_for
+from dsh_session.widgets.fields import blank, field_for
+from dsh_session.widgets.leaves import FieldError
 from tests.core.payloads import payload
 from tests.views.hostile import HOSTILE, ODD
 
@@ -163,3 +164,38 @@ def test_a_path_leads_to_the_innermost_field(made: Made) -> None:
     assert field.find(".content[0].text").path == ".content[0].text"
     assert field.find(".content[7].text").path == ".content"
     assert field.find(".nothing").path == ""
+
+
+FILLED: list[tuple[str, Any, Any, bool]] = [
+    ("step/start", {"turn": 1, "step": 1}, {"turn": 2, "step": 1}, True),
+    ("todo/write", {"todos": []}, {"todos": [{"content": "a", "status": "pending"}]}, False),
+    (
+        "todo/write",
+        {"todos": [{"content": "a", "status": "pending"}]},
+        {"todos": [{"content": "b", "status": "completed"}]},
+        True,
+    ),
+    ("step/start", {"turn": 1, "step": 1}, {"turn": 2, "step": 1, "more": 1}, False),
+    ("step/start", {"turn": 1, "step": 1, "more": 1}, {"turn": 2, "step": 1, "more": 1}, True),
+    ("step/start", {"turn": 1, "step": 1, "more": 1}, {"turn": 2, "step": 1, "more": 2}, False),
+    ("step/start", {"turn": 1, "step": 1}, {"turn": "one", "step": 1}, False),
+    ("step/start", {"turn": 1, "step": 1}, [], False),
+]
+
+
+@pytest.mark.parametrize(("event_type", "value", "other", "is_filled"), FILLED)
+def test_another_value_goes_into_the_controls_that_are_there_or_calls_for_others(
+    event_type: str, value: Any, other: Any, is_filled: bool, made: Made
+) -> None:
+    field = made(event_type, value)
+    before = controls(field.widget)
+    assert field.fill(other) is is_filled
+    assert controls(field.widget) == before
+    if is_filled:
+        assert field.read() == other
+
+
+@pytest.mark.parametrize("event_type", CORE_TYPES)
+def test_every_payload_can_be_filled_in_again(event_type: str, made: Made) -> None:
+    value = payload(event_type)
+    assert made(event_type, value).fill(value)

@@ -63,6 +63,19 @@ def test_a_moment_that_is_not_in_the_log_is_refused(moment: int) -> None:
         Stepper([], moment=0)
 
 
+def test_true_is_a_moment_as_it_is_elsewhere_in_python() -> None:
+    stepper = Stepper(short())
+    stepper.moment = True
+    assert (stepper.moment, type(stepper.moment)) == (1, int)
+    assert stepper.surface == (1,)
+
+
+@pytest.mark.parametrize("source", [None, 7, "log.jsonl", b"", {}])
+def test_what_is_no_log_is_refused(source: Any) -> None:
+    with pytest.raises(TypeError, match="give a Session, a SurfaceHistory, or events from seq 0 on, not "):
+        Stepper(source)
+
+
 def test_it_takes_a_session_a_history_events_and_wire_dicts() -> None:
     session = short()
     wires = [event.to_dict() for event in session.events]

@@ -215,7 +215,9 @@ class Line {
 
 // ---------------------------------------------------------------------------------------------------------- playing
 
-// One clock per model, however many views show it.
+// One clock per model, however many views show it. There may be other pages on the same kernel, each with a clock of its
+// own: every step starts all of them anew, and the one that made it is the first to make the next. Should its page go
+// away, another one's turn comes a little later.
 const clocks = new WeakMap();
 
 class Clock {
@@ -228,14 +230,18 @@ class Clock {
     this.model = model;
     this.views = new Set();
     this.timer = undefined;
+    this.mine = false; // while this page makes a change
+    this.leads = false;
     this.set = () => this.start();
+    this.heard = () => {
+      this.leads = this.mine;
+      this.start();
+    };
+    this.listeners = [["change:playing", this.heard], ["change:moment", this.heard], ["change:pace", this.set]];
   }
 
   join(view) {
-    if (this.views.size === 0) {
-      this.model.on("change:playing", this.set);
-      this.model.on("change:pace", this.set);
-    }
+    if (this.views.size === 0) for (const [name, listener] of this.listeners) this.model.on(name, listener);
     this.views.add(view);
     this.start();
   }
@@ -244,23 +250,31 @@ class Clock {
     this.views.delete(view);
     if (this.views.size > 0) return;
     clearInterval(this.timer);
-    this.model.off("change:playing", this.set);
-    this.model.off("change:pace", this.set);
+    for (const [name, listener] of this.listeners) this.model.off(name, listener);
     clocks.delete(this.model);
   }
 
   start() {
     clearInterval(this.timer);
-    if (this.model.get("playing")) this.timer = setInterval(() => this.tick(), 1000 / this.model.get("pace"));
+    if (!this.model.get("playing")) return;
+    const every = 1000 / this.model.get("pace");
+    const after = this.leads ? every : 1.5 * every + 100 + 100 * Math.random();
+    this.timer = setInterval(() => this.tick(), after);
+  }
+
+  // Make changes of which this page's clock is to know that they are its own.
+  change(values) {
+    this.mine = true;
+    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
+    this.mine = false;
+    this.model.save_changes();
   }
 
   tick() {
     for (const view of this.views) if (view.isWaiting()) return; // the kernel is slower than the clock
-    const { model } = this;
-    const next = model.get("moment") + 1;
-    if (next < model.get("length")) model.set("moment", next);
-    if (next >= model.get("length") - 1) model.set("playing", false);
-    model.save_changes();
+    const next = this.model.get("moment") + 1;
+    const length = this.model.get("length");
+    this.change({ ...(next < length ? { moment: next } : {}), ...(next >= length - 1 ? { playing: false } : {}) });
   }
 }
 
@@ -643,7 +657,7 @@ class Surface {
     this.options = new Map(); // seq -> option
     this.ahead = undefined; // an answer about a moment that may come next
     this.at = 0; // the position that the keyboard stands on
-    this.pending = undefined; // what is done when a row has come
+    this.queue = []; // moves of the keyboard, in order; the first one waits for its row
     this.columns = 1;
 
     this.title = h("b", { id: `${stepper.id}-surface` });
@@ -671,7 +685,9 @@ class Surface {
     this.list.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault()); // selects no text
     this.list.addEventListener("click", (event) => {
       const option = event.target.closest("[data-at]");
-      if (option) this.move(Number(option.dataset.at), { choose: true, extend: event.shiftKey });
+      if (!option) return;
+      this.queue = [];
+      this.move(Number(option.dataset.at), { choose: true, extend: event.shiftKey });
     });
     this.list.addEventListener("focusin", (event) => {
       const option = event.target.closest("[data-at]");
@@ -696,9 +712,14 @@ class Surface {
     return [from, Math.min(from + rows * this.columns, from + MOST)];
   }
 
+  // Whether the keyboard is on a node. Who walks over the nodes stays on that node, whatever enters meanwhile.
+  get held() {
+    return this.list.contains(this.stepper.active);
+  }
+
   ask({ around = false } = {}) {
     const [from, to] = this.range();
-    this.stepper.line.ask("surface", { moment: this.stepper.moment, from, to, around });
+    this.stepper.line.ask("surface", { moment: this.stepper.moment, from, to, around: around && !this.held });
   }
 
   // The next step in the same direction, so that it is there when it is wanted.
@@ -707,18 +728,21 @@ class Surface {
     if (moment < -1 || moment >= this.stepper.length || this.ahead?.moment === moment) return;
     const [from, to] = this.range();
     this.awaited = moment;
-    this.stepper.line.ask("ahead", { moment, from, to, around: true }, "surface");
+    this.stepper.line.ask("ahead", { moment, from, to, around: !this.held }, "surface");
   }
 
   forget() {
     this.rows.clear();
     this.told = undefined;
     this.ahead = undefined;
+    this.queue = [];
   }
 
   take(answer) {
     const news = this.told?.moment !== answer.moment || this.told.count !== answer.count || this.stale;
     const far = !this.told || Math.abs(this.told.moment - answer.moment) > 1;
+    const { held } = this;
+    const stood = this.rows.get(this.at)?.seq;
     if (news || this.rows.size > KEPT_ROWS) this.rows.clear();
     this.stale = false;
     this.told = answer;
@@ -728,17 +752,26 @@ class Surface {
     this.measure();
     if (news) {
       // What happens, happens at the tail, unless it happens elsewhere.
-      const there = answer.at >= 0 ? answer.at : far ? last : this.at;
+      const there = held ? this.moved(stood) : answer.at >= 0 ? answer.at : far ? last : this.at;
       this.at = clamp(there, 0, last);
+      this.queue = held ? this.queue.map((move) => ({ ...move, at: this.after(move.at) })) : [];
       this.drawHead();
-      if (answer.at >= 0 || far) this.reveal(this.at);
+      if (!held && (answer.at >= 0 || far)) this.reveal(this.at);
     }
     this.draw();
-    if (this.pending && this.rows.has(this.pending.at)) {
-      const { at, ...options } = this.pending;
-      this.pending = undefined;
-      this.move(at, options);
-    }
+    this.catchUp();
+  }
+
+  // Where the node stands now that the keyboard is on; where it was replaced, what stands for it.
+  moved(seq) {
+    for (const [at, row] of this.rows) if (row.seq === seq) return at;
+    return this.after(this.at);
+  }
+
+  // Where a position is after what has just entered.
+  after(position) {
+    const { at, shadowed } = this.told;
+    return !shadowed || position < at ? position : Math.max(position - shadowed.count + 1, at);
   }
 
   // Where two nodes stand, if both were told of.
@@ -792,12 +825,16 @@ class Surface {
     }
     const standing = this.rows.get(this.at);
     if (standing) seen.add(standing.seq);
+    let lost = false;
     for (const [seq, option] of this.options) {
-      if (!seen.has(seq)) {
-        if (option === stepper.active) this.lost = true;
-        option.remove();
-        this.options.delete(seq);
+      if (seen.has(seq)) continue;
+      if (option === stepper.active) {
+        // Stays until the focus has somewhere to go, or the next key would be the notebook's.
+        if (!standing && told.count) continue;
+        lost = true;
       }
+      option.remove();
+      this.options.delete(seq);
     }
     const shown = [];
     for (let at = from; at <= last; at++) if (this.rows.has(at)) shown.push(at);
@@ -816,10 +853,7 @@ class Surface {
     this.drawWires(from, last);
     this.drawBoxes(from, last);
     this.drawJoint();
-    if (this.lost && standing) {
-      this.lost = false;
-      this.options.get(standing.seq)?.focus({ preventScroll: true });
-    }
+    if (lost && standing) this.options.get(standing.seq)?.focus({ preventScroll: true });
     if (missing) this.ask();
   }
 
@@ -1051,13 +1085,14 @@ class Surface {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const here = this.queue.at(-1)?.at ?? this.at;
     const moves = {
-      ArrowRight: this.at + 1,
-      ArrowLeft: this.at - 1,
-      ArrowDown: this.at + this.columns,
-      ArrowUp: this.at - this.columns,
-      PageDown: this.at + this.page,
-      PageUp: this.at - this.page,
+      ArrowRight: here + 1,
+      ArrowLeft: here - 1,
+      ArrowDown: here + this.columns,
+      ArrowUp: here - this.columns,
+      PageDown: here + this.page,
+      PageUp: here - this.page,
       Home: 0,
       End: this.count - 1,
     };
@@ -1069,7 +1104,7 @@ class Surface {
         this.move(clamp(target, 0, this.count - 1), { choose: event.shiftKey, extend: event.shiftKey });
       }
     } else if (event.key === "Enter" || event.key === " ") {
-      this.move(this.at, { choose: true, extend: event.shiftKey });
+      this.move(here, { choose: true, extend: event.shiftKey });
     } else {
       return;
     }
@@ -1077,23 +1112,43 @@ class Surface {
     event.stopPropagation();
   }
 
-  // Go to a position, and choose it or a range up to it.
+  // Go to a position, and choose it or a range up to it; all in order, as soon as the rows are there.
   move(at, { choose = false, extend = false } = {}) {
-    const from = this.rows.get(this.at);
-    if (extend && !this.anchor && from) this.anchor = { seq: from.seq, rank: from.rank, at: this.at };
-    this.at = at;
-    this.reveal(at);
+    const from = this.queue.length ? undefined : this.spotOf(this.at);
+    this.queue.push({ at, choose, extend, from });
+    this.catchUp();
+  }
+
+  spotOf(at) {
     const row = this.rows.get(at);
-    if (!row) {
-      this.pending = { at, choose, extend };
-      this.ask();
-      return;
+    return row && { seq: row.seq, rank: row.rank, at };
+  }
+
+  catchUp() {
+    while (this.queue.length && this.count) {
+      const move = this.queue[0];
+      const at = clamp(move.at, 0, this.count - 1);
+      this.reveal(at);
+      if (!this.rows.has(at)) {
+        const [from, to] = this.range();
+        const start = Math.max(at - Math.floor((to - from) / 2), 0);
+        const { line, moment } = this.stepper;
+        line.ask("surface", { moment, from: start, to: start + to - from, around: false });
+        return;
+      }
+      this.queue.shift();
+      this.go(at, move);
     }
+  }
+
+  go(at, { choose, extend, from = this.spotOf(this.at) }) {
+    if (extend && !this.anchor) this.anchor = from;
+    this.at = at;
     this.draw();
-    this.options.get(row.seq)?.focus({ preventScroll: true });
+    const here = this.spotOf(at);
+    this.options.get(here.seq)?.focus({ preventScroll: true });
     this.look(at);
     if (!choose) return;
-    const here = { seq: row.seq, rank: row.rank, at };
     if (!extend || !this.anchor) this.anchor = here;
     this.stepper.choose(this.anchor, here);
   }
@@ -1237,15 +1292,13 @@ class Stepper {
     const playing = !this.model.get("playing");
     const values = { playing };
     if (playing && this.moment >= this.length - 1) values.moment = -1;
-    this.set(values);
+    Clock.of(this.model).change(values);
   }
 
   // Asked at once, drawn with the next picture: a slider may go over a hundred moments in between.
   leave() {
     const { surface, moment } = this;
     this.by = moment < (surface.told?.moment ?? -1) ? -1 : 1;
-    surface.anchor = undefined;
-    surface.pending = undefined;
     if (surface.ahead?.moment === moment) this.shown(surface.ahead);
     else if (!this.line.isAsked("ahead") || surface.awaited !== moment) surface.ask({ around: true });
     this.later("moment", () => this.moved());
@@ -1294,7 +1347,9 @@ class Stepper {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") {
-      if (!this.model.get("selection").length) return;
+      const { surface } = this;
+      if (!this.model.get("selection").length && !surface.queue.length) return;
+      surface.queue = surface.queue.map((move) => ({ ...move, choose: false }));
       this.clear();
     } else if (event.target === this.slider) {
       return; // its own keys are the usual ones
@@ -1367,6 +1422,7 @@ class Stepper {
   selected() {
     const selection = this.model.get("selection");
     if (!selection.length) {
+      this.hold();
       if (this.chosen) {
         this.chosen = undefined;
         this.drawSelection();
@@ -1375,6 +1431,7 @@ class Stepper {
     }
     if (this.chosen && this.chosen.from.seq === selection[0] && this.chosen.to.seq === selection[1]) return;
     this.chosen = this.surface.ends(selection);
+    this.hold();
     if (this.chosen) this.drawSelection();
     else this.surface.ask();
   }
@@ -1420,6 +1477,7 @@ class Stepper {
       if (!this.chosen && this.again++ < 5) this.later("again", () => this.surface.ask());
     }
     if (this.chosen) this.again = 0;
+    this.hold();
     this.surface.take(answer);
     this.drawTools();
     if (this.chosen !== before) this.strip.draw();
@@ -1428,6 +1486,14 @@ class Stepper {
     this.surface.foresee(this.by);
     const label = answer.label ? ` ${answer.label}` : "";
     this.speak(answer.moment < 0 ? `${answer.said}.` : `Event ${answer.moment}: ${answer.said}.${label}`);
+  }
+
+  // A range goes on from where it began, for as long as that is an end of what is selected.
+  hold() {
+    const { surface, chosen } = this;
+    const { anchor } = surface;
+    if (!this.model.get("selection").length) surface.anchor = undefined;
+    else if (chosen && anchor) surface.anchor = [chosen.from, chosen.to].find((end) => end.seq === anchor.seq);
   }
 
   speak(text) {
@@ -1471,6 +1537,7 @@ class Stepper {
 
   tell() {
     const text = this.model.get("notice") ?? "";
+    if (!text && this.spoken.textContent === this.notice.textContent) this.speak(""); // what is over is not said on
     say(this.notice, text);
     this.notice.hidden = !text;
     if (text) this.speak(text);
@@ -1498,6 +1565,7 @@ function keys() {
     [["←", "→"], "step"],
     [["↑", "↓"], "change"],
     [["Home", "End"], "ends"],
+    [["Space"], "play"],
     [["Enter"], "select"],
     [["Shift"], "range"],
     [["Esc"], "clear"],
