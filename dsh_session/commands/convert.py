@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from dsh_session.commands.talking import count, fail, say
-from dsh_session.commands.writing import write
+from dsh_session.commands.talking import count, fail, say, warn
+from dsh_session.commands.writing import is_device, write
 from dsh_session.core.errors import SessionError
 from dsh_session.core.session import Finding, Session
 from dsh_session.importers.found import Imported
@@ -18,6 +18,12 @@ from dsh_session.views.escape import cut, one_line
 
 _SHOWN: Final = 10  # findings that are printed one by one
 _TABLES: Final = (".csv", ".parquet")
+_HINTS: Final = {
+    "IMPORT_FOLDER": "dsh-session list FOLDER finds the logs in it",
+    "IMPORT_UNKNOWN": "--format NAME reads it as one of these; dsh-session list FOLDER finds logs",
+    "IMPORT_NO_SUCH_FORMAT": "without --format the log itself tells",
+    "IMPORT_OPTION": "docs/importers.md lists the options of each format",
+}
 
 
 def convert_log(
@@ -57,9 +63,14 @@ def convert_log(
         fail(f"{side_table}: a table is a .csv or a .parquet file", "name it so")
     imported = _read(log, log_format, _options(option or []))
     target = _target(log, output)
+    if is_device(target):
+        _pour(imported, target, side_table)
+        return
     files = list(_files(imported, target))
-    for path in [path for path, _ in files] + ([] if side_table is None else [side_table]):
+    paths = [path for path, _ in files]
+    for path in paths + ([] if side_table is None else [side_table]):
         _keep_the_log(path, log)
+    _keep_others(paths, side_table)
     for path, session in files:
         _put(path, session.to_jsonl())
     for (path, session), what in zip(files, _kinds(imported), strict=True):
@@ -73,18 +84,21 @@ def convert_log(
         _put_table(imported, side_table)
         say(f"Wrote {side_table}: {count(len(imported.book.side_rows), 'row')} with what has no place in an event.")
     elif imported.book.side_rows:
-        rows = count(len(imported.book.side_rows), "value")
-        say(f"{rows} of the log have no place in an event; --side-table TABLE.csv keeps them.")
+        number = len(imported.book.side_rows)
+        have, them = ("has", "it") if number == 1 else ("have", "them")
+        say(f"{count(number, 'value')} of the log {have} no place in an event; --side-table TABLE.csv keeps {them}.")
     _tell(imported.findings)
 
 
 def _options(given: list[str]) -> dict[str, Any]:
-    options = {}
+    options: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             fail(f"--option {text}: an option is NAME=VALUE", "such as --option compaction=exact")
-        options[name] = value
+        before = options.get(name)
+        # Who names an option twice means both.
+        options[name] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
     return options
 
 
@@ -92,9 +106,9 @@ def _read(log: Path, log_format: str | None, options: dict[str, Any]) -> Importe
     try:
         return import_log(log, format=log_format, **options)
     except SessionError as error:
-        fail(f"{log}: {error.message.removeprefix(f'{log}: ')} ({error.code})", "dsh-session list FOLDER finds logs")
+        fail(f"{log}: {error.message.removeprefix(f'{log}: ')} ({error.code})", _HINTS.get(error.code))
     except OSError as error:
-        fail(f"{log}: {error.strerror or error}", "check the path")
+        fail(f"{error.filename or log}: {error.strerror or error}", "check the path")
     except ValueError as error:
         # An importer says so about the value of an option; without options it is a fault of ours.
         if not options:
@@ -134,6 +148,31 @@ def _keep_the_log(path: Path, log: Path) -> None:
             fail(f"{path} is the log itself", "choose another name")
 
 
+def _keep_others(paths: list[Path], side_table: Path | None) -> None:
+    """Refuse to overwrite what nobody named: a further session's file that is there, a session by its table."""
+    if side_table is not None:
+        if not side_table.parent.is_dir():
+            fail(f"{side_table} cannot be written: there is no folder {side_table.parent}", "choose another place")
+        if side_table.resolve() in {path.resolve() for path in paths}:
+            fail(f"{side_table} cannot be a session and a table at once", "name another --side-table")
+    target, *further = paths
+    taken = None if target.exists() else next((path for path in further if path.exists()), None)
+    if taken is not None:
+        fail(f"{taken} is there already, and a fork or a sub-agent would go there", "name another -o SESSION")
+
+
+def _pour(imported: Imported, target: Path, side_table: Path | None) -> None:
+    """Write the main session to a pipe or a device, and nothing else there; what is said goes to stderr."""
+    _put(target, imported.session.to_jsonl())
+    if side_table is not None:
+        _put_table(imported, side_table)
+    further = len(imported.sessions) - 1
+    if further:
+        warn(f"{count(further, 'further session')} of the log cannot go to {target}; -o SESSION.jsonl writes all.")
+    if imported.findings:
+        warn(f"{count(len(imported.findings), 'finding')}: {_kinds_of(imported.findings)}")
+
+
 def _put(path: Path, content: bytes) -> None:
     try:
         write(path, content)
@@ -152,13 +191,16 @@ def _put_table(imported: Imported, path: Path) -> None:
         fail(str(error))
 
 
+def _kinds_of(findings: tuple[Finding, ...]) -> str:
+    return ", ".join(f"{number:,} {code}" for code, number in Counter(one.code for one in findings).items())
+
+
 def _tell(findings: tuple[Finding, ...]) -> None:
     """Say what was found: each kind with its number, and the first few in full."""
     if not findings:
         say("Nothing had to be repaired or left out.")
         return
-    kinds = ", ".join(f"{number:,} {code}" for code, number in Counter(one.code for one in findings).items())
-    say(f"{count(len(findings), 'finding')}: {kinds}", style="yellow")
+    say(f"{count(len(findings), 'finding')}: {_kinds_of(findings)}", style="yellow")
     for one in findings[:_SHOWN]:
         place = "" if one.line is None else f"line {one.line}: "
         message = one.message.removeprefix(place)

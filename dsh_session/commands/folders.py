@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -9,10 +10,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from dsh_session.commands.logs import JsonOption, list_logs
-from dsh_session.commands.talking import count, fail, say, size, table
+from dsh_session.commands.talking import count, fail, say, size, table, warn
 from dsh_session.importers.detection import Sample
 from dsh_session.importers.folders import FoundLog, describe, list_folder
-from dsh_session.importers.registry import recognise_sample
+from dsh_session.importers.registry import ImportLogError, recognise_sample
 from dsh_session.persistence.catalog import is_database
 from dsh_session.views.escape import cut, one_line
 
@@ -58,14 +59,32 @@ def list_any(
 def _found(root: Path) -> list[FoundLog]:
     try:
         if root.is_dir():
-            return list(list_folder(root))
+            return _listed(root)
         if is_database(root):
             return []
         sample = Sample.of(root)
     except OSError as error:
         fail(f"{error.filename or root}: {error.strerror or error}")
-    importer = recognise_sample(sample)
+    try:
+        importer = recognise_sample(sample)
+    except ImportLogError as error:
+        _warn(error)
+        return []
     return [] if importer is None else [describe(sample, importer)]
+
+
+def _listed(root: Path) -> list[FoundLog]:
+    """List a folder; what other packages' importers fail at is said once each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = list(list_folder(root))
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        _warn(text)
+    return found
+
+
+def _warn(what: object) -> None:
+    warn(f"dsh-session: {cut(one_line(str(what)[:2_000]), 400)}")
 
 
 def _cells(log: FoundLog) -> tuple[str, ...]:

@@ -19,6 +19,11 @@ def say(text: str, *, style: str = "") -> None:
     _print(Console(soft_wrap=True, highlight=False, markup=False, emoji=False), text, style)
 
 
+def warn(text: str) -> None:
+    """Print a line on stderr, and go on."""
+    _print(Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False), text, "")
+
+
 def fail(message: str, hint: str | None = None) -> NoReturn:
     """Say on stderr what is wrong and what to do, and end with exit code 2."""
     console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)

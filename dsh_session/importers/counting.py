@@ -69,6 +69,8 @@ _INJECTED: Final = re.compile(
 )
 
 
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+
 NOTHING, TURN, COMPACTION, PERHAPS = range(4)
 """What a line is; a turn that is told by its text counts only where none is marked."""
 
@@ -155,11 +157,20 @@ def count(path: Path, name: str) -> Counts | None:
         return None
     found = [0, 0, 0, 0]
     for line in _lines(path):
-        try:
-            found[tell(line)] += 1
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            continue
+        found[_told(line, tell)] += 1
     return Counts(found[TURN] or found[PERHAPS], found[COMPACTION])
+
+
+def _told(line: bytes, tell: Callable[[bytes], int]) -> int:
+    try:
+        return tell(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        pass
+    try:
+        # Half of a character that was cut in two makes a line no worse to count.
+        return tell(_SURROGATE.sub(rb"\\ufffd", line))
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return NOTHING
 
 
 def _lines(path: Path) -> Iterator[bytes]:

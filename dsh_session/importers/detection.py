@@ -18,7 +18,9 @@ from dsh_session.importers.tolerant import loads_each, loads_tolerantly
 HEAD: Final = 1 << 16
 """How many bytes of a file an importer gets to see."""
 
+_FAR: Final = 1 << 26  # how far to look where one line is longer than that
 _LINES: Final = 20
+_ESCAPE: Final = len(r"\u0000")
 _NAMES: Final = 1000
 _quick = msgspec.json.Decoder().decode
 
@@ -42,8 +44,12 @@ class Sample:
     names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, path: Path) -> "Sample":
+    def of(cls, path: Path, limit: int = HEAD) -> "Sample":
         """Look at a file or a folder.
+
+        Args:
+            path: The file or folder.
+            limit: How many bytes of a file to look at.
 
         Raises:
             OSError: When it cannot be opened.
@@ -55,8 +61,18 @@ class Sample:
                 if len(names) >= _NAMES:
                     break
             return cls(path, b"", is_dir=True, names=tuple(sorted(names)))
-        head, is_whole = _head_of(path)
+        head, is_whole = _head_of(path, limit)
         return cls(path, head, is_whole=is_whole)
+
+    def longer(self) -> "Sample | None":
+        """Look at up to 64 MB of a file of which the head is not even one line of JSON; else None.
+
+        Raises:
+            OSError: When it cannot be opened any more.
+        """
+        if self.is_whole or b"\n" in self.head or self.head.lstrip()[:1] not in (b"{", b"["):
+            return None
+        return Sample.of(self.path, _FAR)
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
@@ -100,10 +116,20 @@ class Sample:
         values, end = loads_each(text)
         found = [value for value, _, _ in values[:_LINES]]
         if len(found) < _LINES and end < len(text):
-            saved = salvage(text[end:])
+            saved = _salvage_head(text[end:])
             if saved is not None:
                 found.append(saved[0])
         return _unpacked(found[0]) if len(found) == 1 else (found, None)
+
+
+def _salvage_head(text: str) -> tuple[Any, int] | None:
+    """Read a value that is cut off, by the head's end or the file's; of a string that is, there is its beginning."""
+    for dropped in range(_ESCAPE if len(text) <= HEAD else 0):  # an escape may be cut, too
+        closed = text[: len(text) - dropped] + '"'
+        saved = salvage(closed)
+        if saved is not None and saved[1] == len(closed):
+            return saved
+    return salvage(text)
 
 
 def _unpacked(document: Any) -> tuple[list[Any], Any]:
@@ -125,26 +151,28 @@ def _read(line: bytes) -> Any:
         return None
 
 
-def _head_of(path: Path) -> tuple[bytes, bool]:
-    """Read the first 64 kB, decompressed and in UTF-8, and tell whether that is all."""
+def _head_of(path: Path, limit: int) -> tuple[bytes, bool]:
+    """Read the beginning, decompressed and in UTF-8, and tell whether that is all."""
     with path.open("rb") as file:
-        head = file.read(HEAD + 1)
+        head = file.read(limit + 1)
     if head.startswith(ZSTD_MAGIC):
-        head = _decompressed(path)
-    is_whole = len(head) <= HEAD
-    head = head[:HEAD]
+        head = _decompressed(path, limit)
+    is_whole = len(head) <= limit
+    head = head[:limit]
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if head.startswith(mark):
             return head[2:].decode(encoding, "replace").encode("utf-8", "replace"), is_whole
     return head.removeprefix(BYTE_ORDER_MARK), is_whole
 
 
-def _decompressed(path: Path) -> bytes:
+def _decompressed(path: Path, limit: int) -> bytes:
     parts: list[bytes] = []
+    length = 0
     try:
         for piece in read_pieces(path):
             parts.append(piece)
-            if sum(map(len, parts)) > HEAD:
+            length += len(piece)
+            if length > limit:
                 break
     except (TornSourceError, DamagedSourceError, PersistenceError):
         pass

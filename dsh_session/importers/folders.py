@@ -1,6 +1,7 @@
 """Finding logs in folders, and saying of each, quickly, whose it is and what happened in it."""
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -9,10 +10,20 @@ from typing import Any, Final, NamedTuple
 from dsh_session.core.errors import SessionError
 from dsh_session.importers.counting import Counts, count
 from dsh_session.importers.detection import Sample
-from dsh_session.importers.registry import Importer, importers, recognise_sample
+from dsh_session.importers.registry import (
+    Importer,
+    ImportLogError,
+    others_and_broken,
+    own_importers,
+    recognise_sample,
+)
+from dsh_session.importers.tolerant import whole
 
 CHEAP: Final = 1 << 19
 """Up to what size, in bytes, a log that cannot be counted by its lines is imported to be counted."""
+
+_SECONDS: Final = 1e11  # what is no larger was counted in seconds
+_YEAR_10000: Final = 253_402_300_800_000  # what no calendar here reaches
 
 _SKIPPED: Final = frozenset({".git", "node_modules", "__pycache__", ".venv", ".hg", ".svn"})
 
@@ -50,6 +61,8 @@ class FoundLog(NamedTuple):
 def find(folder: str | Path) -> Iterator[tuple[Path, Importer]]:
     """Find the logs below a folder, in order of their paths; links to folders are not followed.
 
+    Another package's importer that fails is told of in a warning.
+
     Args:
         folder: Any folder; a folder that is one log is given as such.
 
@@ -65,7 +78,10 @@ def find(folder: str | Path) -> Iterator[tuple[Path, Importer]]:
 def _samples(folder: Path) -> Iterator[tuple[Sample, Importer]]:
     with os.scandir(folder):
         pass  # an error here is the caller's; further down it is passed over
-    known = importers()
+    others, broken = others_and_broken()
+    for error in broken:
+        _warn(error)
+    known = (*own_importers(), *others)
     for place, folders, files in os.walk(folder):
         here = Path(place)
         found = _recognised(here, known)
@@ -87,8 +103,17 @@ def _recognised(path: Path, known: tuple[Importer, ...]) -> tuple[Sample, Import
         sample = Sample.of(path)
     except OSError:
         return None
-    importer = recognise_sample(sample, known)
+    try:
+        importer = recognise_sample(sample, known)
+    except ImportLogError as error:
+        _warn(error)
+        return None
     return None if importer is None else (sample, importer)
+
+
+def _warn(error: ImportLogError) -> None:
+    """Say that another package's importer failed; the logs of all others are found as ever."""
+    warnings.warn(error.message, RuntimeWarning, stacklevel=3)
 
 
 def list_folder(folder: str | Path) -> Iterator[FoundLog]:
@@ -176,7 +201,7 @@ def _first_text(records: list[dict[str, Any]], *keys: str) -> str | None:
     for key in keys:
         for record in records:
             if type(record.get(key)) is str and record[key]:
-                return str(record[key])
+                return whole(record[key])
     return None
 
 
@@ -185,12 +210,13 @@ def _time_of(records: list[dict[str, Any]]) -> float | None:
     for record in records:
         for key in ("createdAt", "timestamp", "created_at", "time"):
             value: Any = record.get(key)
-            if type(value) in (int, float) and value > 0:
-                # Seconds are far smaller numbers than milliseconds.
-                return float(value) if value > 1e11 else float(value) * 1000
             if type(value) is str:
                 try:
-                    return datetime.fromisoformat(value).timestamp() * 1000
+                    value = datetime.fromisoformat(value).timestamp() * 1000
                 except (ValueError, OverflowError, OSError):
                     continue
+            elif type(value) in (int, float) and value <= _SECONDS:
+                value *= 1000
+            if type(value) in (int, float) and 0 < value < _YEAR_10000:
+                return float(value)
     return None

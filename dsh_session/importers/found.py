@@ -5,9 +5,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dsh_session.core.session import Finding, Session
 from dsh_session.importers.book import Book
+from dsh_session.importers.tolerant import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
+    from pandas.api.extensions import ExtensionArray
 
 
 class Descent(NamedTuple):
@@ -101,12 +105,12 @@ class Imported:
         rows = self.book.side_rows
         return pd.DataFrame(
             {
-                "session": pd.array([row[0] for row in rows], dtype="str"),
+                "session": _texts(row[0] for row in rows),
                 "seq": pd.array([row[1] for row in rows], dtype="Int64"),
-                "file": pd.array([row[2] for row in rows], dtype="str"),
+                "file": _texts(row[2] for row in rows),
                 "line": pd.array([row[3] for row in rows], dtype="Int64"),
-                "key": pd.array([row[4] for row in rows], dtype="str"),
-                "value": pd.array([row[5].decode("utf-8", "replace") for row in rows], dtype="str"),
+                "key": _texts(row[4] for row in rows),
+                "value": _texts(row[5].decode("utf-8", "replace") for row in rows),
             }
         )
 
@@ -118,9 +122,9 @@ class Imported:
         rows = self.book.source_rows
         return pd.DataFrame(
             {
-                "session": pd.array([row[0] for row in rows], dtype="str"),
+                "session": _texts(row[0] for row in rows),
                 "seq": pd.array([row[1] for row in rows], dtype="Int64"),
-                "file": pd.array([row[2] for row in rows], dtype="str"),
+                "file": _texts(row[2] for row in rows),
                 "line": pd.array([row[3] for row in rows], dtype="Int64"),
             }
         )
@@ -134,3 +138,14 @@ class Imported:
         if self.others:
             counts += f", {len(self.others)} more sessions"
         return f"<Imported {self.agent} {self.session.id!r}: {counts}>"
+
+
+def _texts(values: "Iterable[str | None]") -> "ExtensionArray":
+    """Make a column of texts, which takes no half of a character."""
+    import pandas as pd
+
+    texts = list(values)
+    try:
+        return pd.array(texts, dtype="str")
+    except UnicodeEncodeError:
+        return pd.array([None if text is None else whole(text) for text in texts], dtype="str")

@@ -5,7 +5,7 @@ the group ``dsh_session.importers`` names an object with the methods of `Importe
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from inspect import Parameter, signature
@@ -42,9 +42,6 @@ class ImportLogError(SessionError):
 class Importer(Protocol):
     """What reads one format.
 
-    An importer may also have ``find(folder) -> Iterator[Path]``, which gives the logs of its agent below
-    a folder where they are more than the files that it recognises there.
-
     Attributes:
         name: The format's name, such as ``"claude-code"``.
         agent: The agent's name for people.
@@ -67,7 +64,8 @@ class Importer(Protocol):
 
 
 @cache
-def _own() -> tuple[Importer, ...]:
+def own_importers() -> tuple[Importer, ...]:
+    """Give this package's own importers in the order in which they are asked."""
     return tuple(import_module(f"dsh_session.importers.{name}").IMPORTER for name in _OWN)
 
 
@@ -81,25 +79,84 @@ def importers() -> tuple[Importer, ...]:
         >>> [importer.name for importer in importers()][:2]
         ['dsh', 'dsh-later']
     """
-    found = list(_own())
-    found += map(_loaded, sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)))
-    return tuple(found)
+    others, broken = others_and_broken()
+    if broken:
+        raise broken[0]
+    return (*own_importers(), *others)
+
+
+def others_and_broken() -> tuple[tuple[Importer, ...], tuple[ImportLogError, ...]]:
+    """Give the importers of other packages, and why some of them cannot be loaded.
+
+    Example:
+        >>> others, broken = others_and_broken()
+        >>> broken
+        ()
+    """
+    others: list[Importer] = []
+    broken: list[ImportLogError] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        try:
+            others.append(_loaded(point))
+        except ImportLogError as error:
+            broken.append(error)
+    return tuple(others), tuple(broken)
 
 
 def _loaded(point: EntryPoint) -> Importer:
     try:
         loaded = point.load()
+        if isinstance(loaded, type):
+            loaded = loaded()
     except Exception as error:
-        told = f"the entry point {point.name!r} ({point.value}) cannot be loaded: {error}; mend or remove its package"
+        told = f"{_place(point)} cannot be loaded: {error}; mend or remove its package"
         raise ImportLogError("IMPORT_PLUGIN", told) from error
-    if isinstance(loaded, type):
-        loaded = loaded()
-    if not isinstance(loaded, Importer):
-        told = (
-            f"the entry point {point.name!r} ({point.value}) is no importer; it needs name, agent, recognises and read"
-        )
+    named = all(isinstance(getattr(loaded, name, None), str) for name in ("name", "agent"))
+    if not named or not isinstance(loaded, Importer):
+        told = f"{_place(point)} is no importer; it needs name, agent, recognises and read"
         raise ImportLogError("IMPORT_PLUGIN", told)
-    return loaded
+    return _Guarded(loaded, _place(point))
+
+
+def _place(point: EntryPoint) -> str:
+    return f"the entry point {point.name!r} ({point.value})"
+
+
+class _Guarded:
+    """Another package's importer: a fault of it is told as one, and stops nobody else's."""
+
+    def __init__(self, importer: Importer, place: str) -> None:
+        self.name = importer.name
+        self.agent = importer.agent
+        self._recognises = importer.recognises
+        self._place = place
+
+        @wraps(importer.read)  # which keeps the names of its options
+        def read(path: Path, **options: Any) -> Imported:
+            try:
+                imported: Any = importer.read(path, **options)
+            except (SessionError, OSError):
+                raise
+            except Exception as error:
+                if options and isinstance(error, ValueError):
+                    raise  # about the value of an option
+                raise self._failed(f"{path}: ", error) from error
+            if not isinstance(imported, Imported):
+                told = f"{path}: {place} gave {type(imported).__name__} instead of Imported; mend or remove its package"
+                raise ImportLogError("IMPORT_PLUGIN", told)
+            return imported
+
+        self.read = read
+
+    def recognises(self, sample: Sample) -> bool:
+        try:
+            return bool(self._recognises(sample))
+        except Exception as error:
+            raise self._failed("", error) from error
+
+    def _failed(self, where: str, error: Exception) -> ImportLogError:
+        told = f"{where}{self._place} failed with {type(error).__name__}: {error}; mend or remove its package"
+        return ImportLogError("IMPORT_PLUGIN", told)
 
 
 def recognise(path: str | Path) -> Importer | None:
@@ -113,6 +170,7 @@ def recognise(path: str | Path) -> Importer | None:
 
     Raises:
         OSError: When it cannot be opened.
+        ImportLogError: ``IMPORT_PLUGIN`` when nobody knows it, and another package's importer failed.
 
     Example:
         >>> from dsh_session import samples
@@ -123,9 +181,39 @@ def recognise(path: str | Path) -> Importer | None:
 
 
 def recognise_sample(sample: Sample, known: tuple[Importer, ...] | None = None) -> Importer | None:
-    """Tell which importer, of those that are known, reads what a sample is of."""
-    asked = importers() if known is None else known
-    return next((importer for importer in asked if importer.recognises(sample)), None)
+    """Tell which importer, of those that are known, reads what a sample is of.
+
+    Raises:
+        ImportLogError: ``IMPORT_PLUGIN`` when nobody knows it, and one of those who were to be asked failed.
+    """
+    found = _asked(sample, known)
+    if found is None:
+        more = sample.longer()
+        found = None if more is None else _asked(more, known)
+    return found
+
+
+def _asked(sample: Sample, known: tuple[Importer, ...] | None) -> Importer | None:
+    if known is not None:
+        return _first(sample, known, [])
+    found = _first(sample, own_importers(), [])
+    if found is None:
+        # Only what nobody here knows depends on other packages.
+        others, broken = others_and_broken()
+        found = _first(sample, others, list(broken))
+    return found
+
+
+def _first(sample: Sample, known: tuple[Importer, ...], broken: list[ImportLogError]) -> Importer | None:
+    for importer in known:
+        try:
+            if importer.recognises(sample):
+                return importer
+        except ImportLogError as error:
+            broken.append(error)
+    if broken:
+        raise broken[0]
+    return None
 
 
 def import_log(path: str | Path, *, format: str | None = None, **options: Any) -> Imported:  # noqa: A002 (what it is)
@@ -142,7 +230,7 @@ def import_log(path: str | Path, *, format: str | None = None, **options: Any) -
     Raises:
         ImportLogError: ``IMPORT_UNKNOWN`` when nobody knows the format, ``IMPORT_EMPTY`` for a file with
             nothing in it, ``IMPORT_FOLDER`` for a folder that is no log, ``IMPORT_NO_SUCH_FORMAT``,
-            ``IMPORT_OPTION``.
+            ``IMPORT_OPTION``, ``IMPORT_PLUGIN`` when another package's importer fails.
         OSError: When it cannot be opened.
 
     Example:
@@ -196,8 +284,13 @@ def names() -> Iterator[str]:
 
 
 def _named(name: str) -> Importer:
-    found = {importer.name: importer for importer in importers()}
+    others, broken = others_and_broken()
+    found: dict[str, Importer] = {}
+    for importer in (*own_importers(), *others):
+        found.setdefault(importer.name, importer)  # nobody takes another one's name
     if name not in found:
+        if broken:
+            raise broken[0]
         told = f"there is no format {name!r}; there are {', '.join(found)}"
         raise ImportLogError("IMPORT_NO_SUCH_FORMAT", told)
     return found[name]

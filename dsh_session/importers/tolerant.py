@@ -2,11 +2,23 @@
 
 import json
 import math
+import re
 from typing import Any, Final
 
 from dsh_session.core.lossless import MAX_RECORDED_INTEGER
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _LONGEST_INTEGER: Final = len(str(MAX_RECORDED_INTEGER))
+
+
+def whole(text: str) -> str:
+    r"""Put U+FFFD for each half of a character, which fits into no table and no file.
+
+    Example:
+        >>> ascii(whole("cut \ud83d"))
+        "'cut \\ufffd'"
+    """
+    return _HALF.sub("\ufffd", text)
 
 
 def loads_tolerantly(text: str) -> tuple[Any, list[str]]:

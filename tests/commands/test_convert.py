@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,55 @@ def test_without_a_name_it_is_the_log_s_and_nothing_is_overwritten(here: Path) -
     assert run("convert", log, "-o", "todo-write.session.jsonl").exit_code == 0
 
 
+def test_what_nobody_named_is_not_overwritten(here: Path) -> None:
+    log = next(path for path in small_logs("pi") + small_logs("codex") if import_log(path).forks)
+    (here / "s.fork-1.jsonl").write_text("mine")
+    assert "s.fork-1.jsonl is there already" in refuse("convert", log, "-o", "s.jsonl")
+    assert [path.name for path in here.iterdir()] == ["s.fork-1.jsonl"]
+    (here / "s.jsonl").touch()  # who replaces the session replaces its forks, too
+    assert run("convert", log, "-o", "s.jsonl").exit_code == 0
+    assert (here / "s.fork-1.jsonl").read_bytes() == import_log(log).forks[0].to_jsonl()
+
+
+def test_a_table_is_never_written_over_a_session_nor_into_no_folder(here: Path) -> None:
+    log = small_logs("codex")[0]
+    assert "cannot be a session and a table at once" in refuse("convert", log, "-o", "x.csv", "--side-table", "x.csv")
+    assert "there is no folder none" in refuse("convert", log, "-o", "x.jsonl", "--side-table", "none/x.csv")
+    assert list(here.iterdir()) == []
+
+
+def test_a_pipe_gets_the_session_and_nothing_else(here: Path) -> None:
+    log = next(path for path in small_logs("pi") + small_logs("codex") if import_log(path).forks)
+    command = [sys.executable, "-m", "dsh_session.cli", "convert", str(log), "-o", "/dev/stdout"]
+    result = subprocess.run(command, check=True, capture_output=True, cwd=here)
+    assert result.stdout == import_log(log).session.to_jsonl()
+    assert b"further session" in result.stderr
+    assert list(here.iterdir()) == []
+
+
+def test_one_value_is_one(here: Path) -> None:
+    (here / "x.jsonl").write_text('{"role": "user", "content": "hi", "odd": 1}')
+    told = "1 value of the log has no place in an event; --side-table TABLE.csv keeps it."
+    assert told in run("convert", "x.jsonl", "-o", "s.jsonl").stdout
+
+
+def test_a_package_that_fails_is_told_and_the_rest_is_listed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = small_logs("codex")[0].read_bytes()
+    packages = here / ".git"
+    info = packages / "dsh_gone-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dsh-gone\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[dsh_session.importers]\ngone = no_such_module:x\n")
+    monkeypatch.syspath_prepend(packages)
+    (here / "log.jsonl").write_bytes(log)
+    (here / "odd.txt").write_text("odd")
+    result = run("list", here)
+    assert (result.exit_code, "Codex" in result.stdout) == (0, True)
+    assert result.stderr.startswith("dsh-session: the entry point 'gone' (no_such_module:x) cannot be loaded")
+    assert "cannot be loaded" in run("list", here / "odd.txt").stderr
+    assert "(IMPORT_PLUGIN)" in refuse("report", here / "odd.txt")
+
+
 def test_a_log_is_never_overwritten_by_itself(here: Path) -> None:
     path = here / "x.jsonl"
     path.write_bytes(FORKED.read_bytes())
@@ -88,6 +139,20 @@ def test_an_option_reaches_the_importer_and_another_is_refused() -> None:
     assert "compaction must be one of" in refuse("convert", log, "--option", "compaction=odd")
     assert "an option is NAME=VALUE" in refuse("convert", log, "--option", "compaction")
     assert "there is no format 'x'" in refuse("convert", log, "--format", "x")
+
+
+def test_an_option_may_be_a_file_or_several(here: Path) -> None:
+    log = LOGS / "claude-code" / "plain-03eb5929.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    for number, part in enumerate((lines[:20], lines[20:40], lines[40:])):
+        (here / f"{number}.jsonl").write_bytes(b"".join(part))
+    earlier = ("--option", "earlier=0.jsonl", "--option", "earlier=1.jsonl")
+    assert run("convert", "2.jsonl", "-o", "s.jsonl", *earlier).exit_code == 0
+    assert load(here / "s.jsonl").to_jsonl() == import_log(log).session.to_jsonl()
+    (here / "01.jsonl").write_bytes(b"".join(lines[:40]))
+    assert run("convert", "2.jsonl", "-o", "s.jsonl", "--option", "earlier=01.jsonl").exit_code == 0
+    assert load(here / "s.jsonl").to_jsonl() == import_log(log).session.to_jsonl()
+    assert "none.jsonl: No such file" in refuse("convert", "2.jsonl", "-o", "s.jsonl", "--option", "earlier=none.jsonl")
 
 
 def test_what_is_no_log_is_refused_in_two_lines(here: Path) -> None:

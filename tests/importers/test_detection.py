@@ -37,7 +37,27 @@ def test_of_a_value_that_is_longer_than_the_head_there_is_the_beginning(tmp_path
     for data in (text, text + b"\n" + text):
         found = sample(tmp_path, data)
         assert not found.is_whole
-        assert found.objects[0] == {"type": "user", "inner": {"a": 1}}
+        assert found.objects[0] | {"data": ""} == {"type": "user", "inner": {"a": 1}, "data": ""}
+        assert set(found.objects[0]["data"]) == {"x"}
+
+
+@pytest.mark.parametrize("tail", ["\\n", "\\\\", '\\"', "\\u00e9", "\\ud83d\\ude00", "é"])
+def test_wherever_a_text_is_cut_its_beginning_is_there(tmp_path: Path, tail: str) -> None:
+    for shift in range(12):
+        found = sample(tmp_path, ('{"role": "user", "content": "' + "x" * shift + tail * HEAD + '"}').encode())
+        assert found.objects[0]["role"] == "user"
+        assert len(found.objects[0]["content"]) > HEAD // 16
+
+
+def test_further_than_the_head_is_looked_only_where_it_is_not_one_line_of_json(tmp_path: Path) -> None:
+    long = b'{"content": "' + b"x" * HEAD + b'", "role": "user"}'
+    found = sample(tmp_path, long)
+    assert "role" not in found.objects[0]
+    longer = found.longer()
+    assert longer is not None
+    assert (longer.is_whole, longer.objects[0]["role"]) == (True, "user")
+    for other in (b"{}\n" * HEAD, b"x" * 2 * HEAD, b"{}", b""):
+        assert sample(tmp_path, other).longer() is None
 
 
 def test_values_that_are_spread_over_lines_are_values(tmp_path: Path) -> None:
@@ -67,4 +87,4 @@ def test_a_folder_tells_its_names_and_holds_no_values(tmp_path: Path) -> None:
 def test_anything_is_looked_at_without_a_complaint(tmp_path: Path, data: bytes) -> None:
     found = sample(tmp_path, data)
     assert isinstance(found.values, tuple)
-    assert found.objects in ((), ({},))
+    assert found.objects in ((), ({},), ({"a": ""},))

@@ -108,6 +108,34 @@ def test_broken_lines_do_not_count_and_do_not_stop_the_count(tmp_path: Path) -> 
     assert count(path, "dsh") == count(LOGS / "dsh-v0" / "multi-turn.jsonl", "dsh")
 
 
+def test_half_a_character_stops_no_count(tmp_path: Path) -> None:
+    line = b'{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user","content":"cut \\ud83d"}}\n'
+    path = tmp_path / "x"
+    path.write_bytes(line + line.replace(b'"u"', b'"v"').replace(b"null", b'"u"'))
+    assert count(path, "claude-code") == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("time", "created"),
+    [
+        ("1750000000", 1_750_000_000_000),
+        ("1750000000000", 1_750_000_000_000),
+        ('"2026-01-01T00:00:00Z"', 1_767_225_600_000),
+        *(
+            (odd, None)
+            for odd in ("1e300", "1e17", "1" + "0" * 400, "-5", '"0001-01-01"', '"9999-12-31T23:00:00-23:00"')
+        ),
+    ],
+)
+def test_what_a_log_says_of_itself_fits_into_a_table(tmp_path: Path, time: str, created: float | None) -> None:
+    path = tmp_path / "x.jsonl"
+    line = '{"type":"user","uuid":"u","parentUuid":null,"sessionId":"a\\ud83d","timestamp":%s,"message":{}}'
+    path.write_text(line % time)
+    os.utime(path, (5, 5))  # when it was written counts where the log says nothing
+    (log,) = list_folder(tmp_path)
+    assert (log.created, log.id) == (5000 if created is None else created, "a\ufffd")
+
+
 def test_a_thousand_logs_are_listed_in_seconds(tmp_path: Path) -> None:
     data = small_logs("codex")[-1].read_bytes()
     for number in range(1000):

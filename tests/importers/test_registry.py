@@ -1,16 +1,20 @@
 """Which importers there are, in what order they are asked, and what another package must bring."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dsh_session
 from dsh_session import SessionError, import_log, load
 from dsh_session.importers import Importer, ImportLogError, importers, recognise
+from dsh_session.importers.folders import list_folder
 from dsh_session.importers.registry import options_of
 from tests.importers.accounting import assert_accounted
+from tests.importers.corpora import LOGS, small_logs
 from tests.importers.fuzzing import assert_sound
 
 EXAMPLE = Path(__file__).parent / "example_package"
@@ -77,6 +81,128 @@ def test_a_package_that_brings_no_importer_is_named(
         importers()
     assert caught.value.code == "IMPORT_PLUGIN"
     assert target in caught.value.message
+
+
+BROKEN = """
+class Raises:
+    name = agent = "raises"
+    def recognises(self, sample):
+        raise RuntimeError("no idea")
+    def read(self, path):
+        raise NotImplementedError
+
+class Reads(Raises):
+    name = "reads"
+    def recognises(self, sample):
+        return sample.head.startswith(b"odd")
+
+class Gives(Reads):
+    def read(self, path):
+        return None
+
+class Needs:
+    def __init__(self, something):
+        pass
+
+class Poses(Raises):
+    name = "codex"
+    def recognises(self, sample):
+        return False
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Missing", "cannot be loaded"),
+        ("Needs", "cannot be loaded"),
+        ("Raises", "failed with RuntimeError: no idea"),
+        ("Reads", "odd.txt: the entry point 'odd' .* failed with NotImplementedError"),
+        ("Gives", "gave NoneType instead of Imported"),
+    ],
+)
+def test_a_package_that_fails_is_named_and_spoils_no_other_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str
+) -> None:
+    log = small_logs("codex")[0]
+    module = f"dsh_broken_{name.lower()}"
+    (tmp_path / f"{module}.py").write_text(BROKEN)
+    entry_point(tmp_path, monkeypatch, f"{module}:{name}")
+    assert import_log(log).agent == import_log(log, format="codex").agent == "Codex"
+    path = tmp_path / "odd.txt"
+    path.write_bytes(b"odd")
+    for read in (import_log, load):
+        with pytest.raises(ImportLogError, match=told) as caught:
+            read(path)
+        assert caught.value.code == "IMPORT_PLUGIN"
+
+
+def test_a_package_that_fails_stops_no_other_package(diary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry_point(diary.parent, monkeypatch, "no_such_module:x")
+    assert import_log(diary).agent == import_log(diary, format="diary").agent == "A diary"
+
+
+def test_a_package_that_fails_stops_no_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "log.jsonl").write_bytes(small_logs("codex")[0].read_bytes())
+    (tmp_path / "odd.txt").write_bytes(b"odd")
+    for name, told in (("Missing", "cannot be loaded"), ("Raises", "no idea")):
+        folder = tmp_path / ".git" / name  # where nothing is looked for
+        folder.mkdir(parents=True)
+        module = f"dsh_list_{name.lower()}"
+        (folder / f"{module}.py").write_text(BROKEN)
+        with monkeypatch.context() as patch:
+            entry_point(folder, patch, f"{module}:{name}")
+            with pytest.warns(RuntimeWarning, match=told):
+                found = list(list_folder(tmp_path))
+        assert [log.agent for log in found] == ["Codex"]
+
+
+def test_nobody_takes_the_name_of_another_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = small_logs("codex")[0]
+    (tmp_path / "dsh_poser.py").write_text(BROKEN)
+    entry_point(tmp_path, monkeypatch, "dsh_poser:Poses")
+    assert import_log(log, format="codex").agent == "Codex"
+
+
+LONG = 'a "word"\n' * 10_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("messages", [{"role": "system", "content": LONG}, {"role": "user", "content": "hi"}]),
+        ("messages", {"messages": [{"role": "user", "content": LONG}]}),
+        ("messages", {"content": LONG, "role": "user"}),
+        ("swe-agent", {"trajectory": [{"action": "ls", "observation": LONG, "thought": "t"}], "history": []}),
+        ("openhands", [{"id": 0, "source": "user", "message": LONG, "action": "message", "args": {"content": LONG}}]),
+        ("codex", {"type": "session_meta", "payload": {"base_instructions": {"text": LONG}, "id": "a", "cwd": "/"}}),
+    ],
+)
+def test_a_log_that_begins_with_a_long_text_is_recognised(tmp_path: Path, name: str, text: Any) -> None:
+    path = tmp_path / "log"
+    path.write_text(json.dumps(text))
+    importer = recognise(path)
+    assert importer is not None
+    assert importer.name == name
+
+
+def test_with_whatever_line_a_claude_code_log_begins_it_is_one(tmp_path: Path) -> None:
+    lines = (LOGS / "claude-code" / "plain-03eb5929.jsonl").read_bytes().splitlines(keepends=True)
+    path = tmp_path / "log"
+    for at in range(len(lines)):
+        path.write_bytes(b"".join(lines[at:]))
+        importer = recognise(path)
+        assert importer is not None
+        assert importer.name == "claude-code", lines[at][:200]
+
+
+def test_a_long_line_that_is_no_json_hides_no_lines_after_it(tmp_path: Path) -> None:
+    log = small_logs("codex")[0]
+    path = tmp_path / "log"
+    path.write_bytes(b"[" * 100_000 + b"\n" + log.read_bytes())
+    imported = import_log(path)
+    assert imported.session.seq == import_log(log).session.seq
+    assert [(finding.code, finding.line) for finding in imported.findings][:1] == [("BAD_LINE", 1)]
 
 
 def test_an_option_that_a_format_does_not_take_is_refused(diary: Path) -> None:

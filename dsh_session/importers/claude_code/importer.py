@@ -53,13 +53,13 @@ class ClaudeCode:
         """Tell whether a log is one of Claude Code's: its lines name their parents as no other's do."""
         return any(map(_is_line, sample.objects))
 
-    def read(self, path: Path, *, earlier: Iterable[str | Path] = (), **options: Any) -> Imported:
+    def read(self, path: Path, *, earlier: str | Path | Iterable[str | Path] = (), **options: Any) -> Imported:
         """Read a log, and those of its sub-agents beside it.
 
         Args:
             path: The log.
-            earlier: Logs that this one continues, the earliest first, for a session that was compacted
-                into a new file.
+            earlier: The log that this one continues, or several, the earliest first, for a session that was
+                compacted into a new file.
             options: None are known.
 
         Returns:
@@ -74,7 +74,7 @@ class ClaudeCode:
         path = Path(path)
         reading = _Reading(path)
         with no_collections():
-            for one in map(Path, earlier):
+            for one in map(Path, [earlier] if isinstance(earlier, (str, Path)) else earlier):
                 reading.take(one, one.name)
             reading.take(path, path.name)
             return reading.finish()

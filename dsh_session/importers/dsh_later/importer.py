@@ -40,8 +40,9 @@ class DshLater:
         if not isinstance(first, dict) or type(first.get("type")) is not str:
             return False
         if first["type"] != "session":
-            # A log that lost its header.
-            return "data" in first and looks_later(sample.head)
+            # A log that lost its header. Claude Code and pi have lines with `data`, too, but types of one word.
+            is_event = "data" in first and ("/" in first["type"] or first["type"] in PACKED)
+            return is_event and looks_later(sample.head)
         if type(first.get("version")) not in (int, float) or "createdAt" not in first:
             return False
         return not is_version_0(sample.head)
