@@ -111,7 +111,7 @@ def load(path: str | Path) -> Session:
         2540
     """
     path = Path(path)
-    # Version-0 logs, by far the most, do without the importers; what can be read only once, such as a pipe, must be one.
+    # Version-0 logs, by far the most, do without the importers; a pipe, which can be read only once, must be one.
     if not path.is_dir() and (not path.is_file() or is_version_0(_head_of(path))):
         return _load_strictly(path)
     from dsh_session.importers.registry import load_otherwise

@@ -173,7 +173,8 @@ def _open(log: Path | None) -> tuple[Session, ...]:
     if log is None:
         return (samples.load(SAMPLE),)
     try:
-        importer = recognise(log)
+        # What can be read only once, such as a pipe, is not looked at first: it must be a version-0 log.
+        importer = None if log.exists() and not (log.is_file() or log.is_dir()) else recognise(log)
         # Version 0 is read strictly; what nobody knows is refused in the words of that reader.
         if importer is None or importer.name == "dsh":
             return (load(log),)

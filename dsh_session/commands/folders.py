@@ -60,9 +60,9 @@ def _found(root: Path) -> list[FoundLog]:
     try:
         if root.is_dir():
             return _listed(root)
+        sample = Sample.of(root)  # refuses a pipe before anybody opens it
         if is_database(root):
             return []
-        sample = Sample.of(root)
     except OSError as error:
         fail(f"{error.filename or root}: {error.strerror or error}")
     try:

@@ -1,6 +1,7 @@
 """What an importer may look at to recognise its format: the beginning of a file, or what a folder holds."""
 
 import codecs
+import errno
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +53,7 @@ class Sample:
             limit: How many bytes of a file to look at.
 
         Raises:
-            OSError: When it cannot be opened.
+            OSError: When it cannot be opened, or read only once, as a pipe.
         """
         if path.is_dir():
             names = []
@@ -61,6 +62,9 @@ class Sample:
                 if len(names) >= _NAMES:
                     break
             return cls(path, b"", is_dir=True, names=tuple(sorted(names)))
+        if path.exists() and not path.is_file():
+            # Whoever looked at its beginning would have taken that away, and wait for ever for another.
+            raise OSError(errno.ESPIPE, "this can be read only once; save what comes out of it in a file", str(path))
         head, is_whole = _head_of(path, limit)
         return cls(path, head, is_whole=is_whole)
 

@@ -1,11 +1,13 @@
 """What an importer gets to see of a file: its beginning, as far as it makes sense."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 import zstandard
 
+from dsh_session.importers import import_log
 from dsh_session.importers.detection import HEAD, Sample
 
 
@@ -88,3 +90,13 @@ def test_anything_is_looked_at_without_a_complaint(tmp_path: Path, data: bytes) 
     found = sample(tmp_path, data)
     assert isinstance(found.values, tuple)
     assert found.objects in ((), ({},), ({"a": ""},))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)  # nobody writes to it: whoever opened it would wait
+    with pytest.raises(OSError, match="only once"):
+        Sample.of(pipe)
+    with pytest.raises(OSError, match="only once"):
+        import_log(pipe)

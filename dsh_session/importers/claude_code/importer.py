@@ -203,6 +203,8 @@ class _Reading:
         if copies:
             first = copies[0].number
             told = f"{len(copies)} lines repeat another one, the first at line {first}; they were left out"
+            if len(copies) == 1:
+                told = f"line {first} repeats another one; it was left out"
             book.finding("COPIES", told, first)
 
 
