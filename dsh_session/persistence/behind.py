@@ -4,6 +4,7 @@ The log in memory is the buffer. What a stay remembers is how much of it is dura
 wrong while writing, the rest is still there and the next drain writes it.
 """
 
+from collections.abc import Callable
 from threading import RLock
 from typing import Final
 from weakref import WeakSet
@@ -78,51 +79,56 @@ class Stay:
             try:
                 self._unsynced += self.unwritten
                 self.unwritten = 0
-                self.drain(sync=self._unsynced >= SYNC_AT)
+                self._drain(self._unsynced >= SYNC_AT)
             finally:
                 self._lock.release()
 
-    def drain(self, *, sync: bool = True) -> None:
-        """Write what is not durable yet.
+    def drain(self) -> None:
+        """Write what is not durable yet, and return when it is.
 
         Raises:
             Exception: What went wrong; nothing is lost, and the next call writes it.
         """
         with self._lock:
-            there = len(self.session._log)
-            if self._settled and self.durable == there:
-                return
-            if not self._stored and there <= self._floor:
-                return
-            try:
-                self._write(sync=sync)
-            except Exception as error:
-                durable = self.durable if self._settled else 0  # a name that is not durable keeps no events
-                waiting = f"{there - durable} events from seq {durable} on"
-                error.add_note(
-                    f"session {self.session.id!r}: {waiting} are not durable."
-                    " They are kept in memory, and the next flush writes them."
-                )
-                raise
+            self._drain(True)
 
-    def _write(self, *, sync: bool) -> None:
-        session, backend = self.session, self._backend
-        if not self._stored:
-            try:
-                self.durable = backend.create(session.header, session.events, line=session._header_line)
-            except PersistenceError as error:
-                if error.code != "SESSION_STORED":
-                    raise
-                # Perhaps by ourselves, a moment before something failed.
-                self.adopt()
-                if not self._stored:
-                    raise
-            self._stored = True
-        # A slice of the log itself: it is as fixed as a view's, and this is done for every turn.
-        self.durable = backend.append(session._id, session._log[self.durable :], sync=sync)
+    def _drain(self, sync: bool) -> None:  # noqa: FBT001 (on the way of every turn)
+        log, durable = self.session._log, self.durable
+        if self._settled and durable == len(log):
+            return
+        if not self._stored and len(log) <= self._floor:
+            return
+        try:
+            if not self._stored:
+                durable = self._store()
+            # A slice of the log itself: it is as fixed as a view's, and this is done for every turn.
+            self.durable = self._backend.append(self.session._id, log[durable:], sync=sync)
+        except Exception as error:
+            durable = self.durable if self._settled else 0  # a name that is not durable keeps no events
+            waiting = f"{len(log) - durable} events from seq {durable} on"
+            error.add_note(
+                f"session {self.session.id!r}: {waiting} are not durable."
+                " They are kept in memory, and the next flush writes them."
+            )
+            raise
         self.unwritten = 0
         if sync:
             self._settled, self._unsynced = True, 0
+
+    def _store(self) -> int:
+        """Make the backend hold the session, and give how many of its events are durable."""
+        session, backend = self.session, self._backend
+        try:
+            self.durable = backend.create(session.header, session.events, line=session._header_line)
+        except PersistenceError as error:
+            if error.code != "SESSION_STORED":
+                raise
+            # Perhaps by ourselves, a moment before something failed.
+            self.adopt()
+            if not self._stored:
+                raise
+        self._stored = True
+        return self.durable
 
     def release(self) -> None:
         """Let the session go."""
@@ -149,7 +155,7 @@ class WriteBehind:
         # Undone last: listeners go first, then everything is drained.
         ctx.effect(self._close)
         ctx.on("session/created", self._on_created)
-        ctx.on("session/event", self._on_event)
+        ctx.on("session/event", self._event_listener())
         ctx.on("session/flush", self._on_flush)
         ctx.on("session/disposed", self._on_disposed)
         for entry in list(ctx._state.entries.values()):
@@ -192,13 +198,18 @@ class WriteBehind:
             self._stays.pop(session, None)
             raise
 
-    def _on_event(self, session: Session, event: SessionEvent) -> None:
-        stay = self._stays.get(session)
-        if stay is None:
-            stay = self._attach(session, floor=event.seq)
-        stay.unwritten = waiting = stay.unwritten + len(event._line)
-        if event.type == "turn/end" or waiting >= WRITE_AT:
-            stay.hand_over()
+    def _event_listener(self) -> Callable[[Session, SessionEvent], None]:
+        stay_of, attach = self._stays.get, self._attach
+
+        def on_event(session: Session, event: SessionEvent) -> None:  # for every event: no attribute is looked up twice
+            stay = stay_of(session)
+            if stay is None:
+                stay = attach(session, floor=event.seq)
+            stay.unwritten = waiting = stay.unwritten + len(event._line)
+            if waiting >= WRITE_AT or event.type == "turn/end":
+                stay.hand_over()
+
+        return on_event
 
     def _on_flush(self, session: Session) -> None:
         stay = self._stays.get(session)

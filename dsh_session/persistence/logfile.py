@@ -164,7 +164,10 @@ class LogFile:
             self._cut(file)
         size, seq = self._end
         fresh = continuing(events, seq)
-        self._require_unchanged(size)
+        if fresh:
+            self._require_unchanged(size)
+        else:
+            self._require_kept(file, size)
         self._uncertain = True  # until all went well
         if fresh:
             text = b"\n".join([*[event._line for event in fresh], b""])
@@ -188,7 +191,16 @@ class LogFile:
             self._disk.sync(file)
         self._uncertain = False
 
+    def _require_kept(self, file: int, size: int) -> None:
+        """Refuse to call durable what somebody removed, replaced or changed since it was written."""
+        status = os.fstat(file)
+        if not status.st_nlink:
+            raise _changed(self.path, "is not there any more")
+        if status.st_size != size:
+            raise _changed(self.path, f"is {status.st_size} bytes long, where {size} were written")
+
     def _require_unchanged(self, size: int) -> None:
+        """Refuse to write into what is another file by now, or was changed."""
         try:
             status = os.stat(self._name)  # noqa: PTH116 (called for every flush)
         except FileNotFoundError:

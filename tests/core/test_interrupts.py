@@ -1,5 +1,6 @@
 """A KeyboardInterrupt at any instruction of an append leaves log and surface in agreement."""
 
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,7 @@ def _interrupted(at: int, act: Callable[[], Any]) -> tuple[bool, int]:
     """Run an action with an interrupt at the nth moment; tell whether it came so far, and how many there were."""
     interrupt = _Interrupt(at)
     before = sys.gettrace()
+    gc.disable()  # what an earlier test left behind would be finalised here, and take the interrupt
     sys.settrace(interrupt)
     try:
         act()
@@ -47,6 +49,7 @@ def _interrupted(at: int, act: Callable[[], Any]) -> tuple[bool, int]:
         return True, interrupt.count
     finally:
         sys.settrace(before)
+        gc.enable()
     return False, interrupt.count
 
 
