@@ -1,5 +1,6 @@
 """Following a session's surface, event by event, at the cost of what is new."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import RLock
 from typing import Any, Generic, TypeVar
@@ -13,7 +14,7 @@ NOWHERE = -1
 """The neighbour of a node that has none on that side."""
 
 
-class Follower:
+class Follower(ABC):
     """Keeps something up to date that follows from the surface operations of one log.
 
     A subclass starts anew in `restart` and takes in one event in `take`. The links here are those
@@ -64,11 +65,11 @@ class Follower:
             self.links.apply(plan)
         self.seen += 1
 
+    @abstractmethod
     def take(self, event: SessionEvent, plan: Plan | None) -> None:
         """Note one event and what it is about to do to the links, if anything."""
-        raise NotImplementedError
 
-    def settle(self) -> None:
+    def settle(self) -> None:  # noqa: B027 (most have nothing that is cheaper done once)
         """Do what is cheaper once than after every event."""
 
 

@@ -4,6 +4,7 @@ A shape says which JSON values fit. `Record` comes from a `TypedDict`, `Sum` fro
 that share a tag. Keys that a record does not name are always kept; the seeds' formats grow that way.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -14,12 +15,12 @@ Fault = tuple[str, str]
 """A JSON path below the value, and what is wrong there."""
 
 
-class Shape:
+class Shape(ABC):
     """A set of JSON values."""
 
+    @abstractmethod
     def fault(self, value: Any) -> Fault | None:
         """Give the first place where a JSON value leaves the shape, or None."""
-        raise NotImplementedError  # every shape below says how
 
 
 class Anything(Shape):

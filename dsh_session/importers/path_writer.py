@@ -1,5 +1,6 @@
 """Writing the rows of one path, in order, with the answers that stand further on brought to their calls."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -23,7 +24,7 @@ class Row(Protocol):
 R = TypeVar("R", bound=Row)
 
 
-class PathWriter(Generic[R]):
+class PathWriter(ABC, Generic[R]):
     """Writes the rows of a path, from a boundary on; a format says what a row becomes.
 
     Args:
@@ -51,17 +52,17 @@ class PathWriter(Generic[R]):
 
     # What a format adds.
 
+    @abstractmethod
     def take(self, row: R) -> None:
         """Write what a row becomes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take_answer(self, row: R, at: int) -> None:
         """Write the answer to a call, which stands at a position further on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end_turn(self) -> None:
         """End the open turn, if there is one, and note the boundary."""
-        raise NotImplementedError
 
     def finish(self) -> None:
         """Write what is left when the path is over."""

@@ -1,5 +1,6 @@
 """Writing turns: what begins and ends them, and what may stand anywhere in them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ USER: Final = {"kind": "user"}
 Reason = Mapping[str, Any] | str | None
 
 
-class Turns(Pen):
+class Turns(Pen, ABC):
     """Writes turns; see `Assembler`."""
 
     def open_turn(self, trigger: Mapping[str, Any] | None = None) -> int:
@@ -152,6 +153,6 @@ class Turns(Pen):
         if not self._is_open:
             self._begin_turn({"kind": "injection", "source": {"kind": "plugin", "plugin": self.plugin}})
 
+    @abstractmethod
     def end_step(self) -> int | None:
         """End the open step, if there is one."""
-        raise NotImplementedError

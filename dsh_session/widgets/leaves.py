@@ -1,5 +1,6 @@
 """The parts of a form that are one control each: what stands in it is a JSON value, and another one can be put in."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,7 @@ class FieldError(Exception):
         self.message = message
 
 
-class Field:
+class Field(ABC):
     """A part of a form: a widget, and the JSON value that stands in it.
 
     Attributes:
@@ -46,13 +47,13 @@ class Field:
         self.path = path
         self.widget = widget
 
+    @abstractmethod
     def read(self) -> Any:
         """Give the value.
 
         Raises:
             FieldError: When what was typed is no value.
         """
-        raise NotImplementedError  # every field below says how
 
     def fill(self, value: Any) -> bool:
         """Put another value into the controls that are there.

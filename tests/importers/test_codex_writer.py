@@ -334,12 +334,12 @@ def test_two_prompts_before_the_first_response_of_a_task_are_one_turn(read_rollo
 
 def test_what_one_agent_tells_another_is_context_once(read_rollout: Any) -> None:
     log = Rollout()
-    told = {"author": "/root", "recipient": "/root/a", "trigger_turn": True}
+    told = {"author": "lead", "recipient": "lead/a", "trigger_turn": True}
     imported = read_rollout(
         log.meta(),
         log.line("inter_agent_communication", {**told, "content": "Look there."}),
         log.line("inter_agent_communication", {**told, "id": "m1", "content": "Then here."}),
-        log.item("agent_message", id="m1", author="/root", content=[{"type": "input_text", "text": "Then here."}]),
+        log.item("agent_message", id="m1", author="lead", content=[{"type": "input_text", "text": "Then here."}]),
         log.said("assistant", "Done."),
     )
     said = [data["content"][0]["text"] for data in of_type(imported.session, "context/message")]

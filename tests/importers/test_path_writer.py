@@ -78,10 +78,6 @@ def test_a_turn_ends_when_its_last_row_was_written() -> None:
 
 def test_a_format_says_what_a_row_becomes() -> None:
     make = Assembler({"id": "s", "createdAt": 0}, Book("log"), plugin="example")
-    writer: PathWriter[Row] = PathWriter([Row(1, 0, "prompt")], make, BEGIN)
-    with pytest.raises(NotImplementedError):
-        writer.write()
-    with pytest.raises(NotImplementedError):
-        writer.take_answer(Row(1, 0, "answer"), 0)
-    with pytest.raises(NotImplementedError):
-        writer.finish()
+    abstract: Any = PathWriter
+    with pytest.raises(TypeError, match=r"end_turn.*take.*take_answer"):
+        abstract([Row(1, 0, "prompt")], make, BEGIN)

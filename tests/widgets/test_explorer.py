@@ -31,12 +31,6 @@ pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 @pytest.fixture
-def ctx() -> Iterator[Context]:
-    with context() as ctx:
-        yield ctx
-
-
-@pytest.fixture
 def opened() -> Iterator[Any]:
     """Makes explorers, and closes them."""
     explorers = []

@@ -8,19 +8,12 @@ import traitlets
 from dsh_session import Context, Recorder, Session
 from dsh_session.widgets import ForkForm
 from tests.compaction.sessions import close_turn, talked
-from tests.core.stores import context
 from tests.widgets.test_fields import controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
-
-
-@pytest.fixture
-def ctx() -> Iterator[Context]:
-    with context() as ctx:
-        yield ctx
 
 
 @pytest.fixture

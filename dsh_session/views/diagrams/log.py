@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dsh_session.views import describe
 from dsh_session.views.diagram import Diagram
 from dsh_session.views.diagrams import legend
-from dsh_session.views.diagrams.moment import check_seq, check_window, moment_of
+from dsh_session.views.diagrams.moment import check_seq, check_window, ends_of, moment_of
 from dsh_session.views.diagrams.sheet import TITLE, WIDTH, Sheet, ThemeName, origin, plural, seqs_line, session_name
 from dsh_session.views.window import Gap, choose
 
@@ -76,8 +76,7 @@ def log(
     moment = moment_of(session, at)
     if around is not None:
         check_seq("around", around, len(moment.events))
-    usual = (12, 16) if around is None else (2, 4)
-    window = (usual[0] if first is None else first, usual[1] if last is None else last)
+    window = ends_of(first, last, (12, 16) if around is None else (2, 4))
     return _Log(moment, window, around, theme).diagram(engine)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-__all__ = ["Moment", "Source", "check_seq", "check_window", "moment_of"]
+__all__ = ["Moment", "Source", "check_seq", "check_window", "ends_of", "moment_of", "surface_seq"]
 
 Source: TypeAlias = Session | SurfaceHistory | Reading
 """What every diagram takes."""
@@ -86,6 +86,35 @@ def check_seq(name: str, seq: int, count: int) -> None:
     if type(seq) is not int or not 0 <= seq < count:
         there = f"seqs 0 to {count - 1}" if count else "no events yet"
         raise ViewError("VIEW_SEQ", f"{name}={seq!r}: the log has {there}")
+
+
+def surface_seq(events: Sequence[SessionEvent], around: int | None) -> int | None:
+    """Give the surface event that a seq means: its own, or the one before it where that is log-only.
+
+    Args:
+        events: The log.
+        around: A seq that must be in the picture, if any.
+
+    Returns:
+        Its seq; None where no seq was given, or nothing was on the surface yet.
+
+    Raises:
+        ViewError: `VIEW_SEQ` for a seq that is not in the log.
+    """
+    if around is None:
+        return None
+    check_seq("around", around, len(events))
+    return next((seq for seq in range(around, -1, -1) if events[seq].surface_op is not None), None)
+
+
+def ends_of(first: int | None, last: int | None, usual: tuple[int, int]) -> tuple[int, int]:
+    """Give how many items are shown at either end of a list: what was asked for, else what is usual.
+
+    Example:
+        >>> ends_of(None, 9, (3, 5))
+        (3, 9)
+    """
+    return usual[0] if first is None else first, usual[1] if last is None else last
 
 
 def check_window(least: int = 0, /, **counts: int | None) -> None:

@@ -9,7 +9,7 @@ from dsh_session.views import describe
 from dsh_session.views.diagram import Diagram
 from dsh_session.views.diagrams import legend
 from dsh_session.views.diagrams.columns import stand
-from dsh_session.views.diagrams.moment import check_seq, check_window, moment_of
+from dsh_session.views.diagrams.moment import check_window, ends_of, moment_of, surface_seq
 from dsh_session.views.diagrams.selection import DEEPEST, Selection, Window
 from dsh_session.views.diagrams.sheet import (
     TITLE,
@@ -93,21 +93,9 @@ def replacements(
     if levels is not None and levels > DEEPEST:
         raise ViewError("VIEW_WINDOW", f"levels={levels}: at most {DEEPEST} columns have room beside each other")
     moment = moment_of(session, at)
-    chosen = None
-    if around is not None:
-        check_seq("around", around, len(moment.events))
-        chosen = next((seq for seq in range(around, -1, -1) if moment.events[seq].surface_op is not None), None)
-    usual = (3, 5) if chosen is None else (1, 1)
-    keep = _KEEP if chosen is None else 0
-    window = Window(
-        usual[0] if first is None else first,
-        usual[1] if last is None else last,
-        inside,
-        levels,
-        chosen,
-        keep=keep,
-        cited=False,
-    )
+    chosen = surface_seq(moment.events, around)
+    ends = ends_of(first, last, (3, 5) if chosen is None else (1, 1))
+    window = Window(*ends, inside, levels, chosen, keep=_KEEP if chosen is None else 0, cited=False)
     return _Forest(moment, Selection(moment.events, moment.folds, window), theme).diagram(engine)
 
 

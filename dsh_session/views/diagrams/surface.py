@@ -10,7 +10,7 @@ from dsh_session.views.diagrams import legend
 from dsh_session.views.diagrams.drawing import label
 from dsh_session.views.diagrams.layout import arrange
 from dsh_session.views.diagrams.measure import fit, width, wrap
-from dsh_session.views.diagrams.moment import check_seq, check_window, moment_of
+from dsh_session.views.diagrams.moment import check_window, ends_of, moment_of, surface_seq
 from dsh_session.views.diagrams.selection import DEEPEST, Selection, Window
 from dsh_session.views.diagrams.sheet import (
     SMALL,
@@ -95,17 +95,10 @@ def surface(
     check_window(2, inside=inside)
     if levels is not None and levels > DEEPEST:
         raise ViewError("VIEW_WINDOW", f"levels={levels}: at most {DEEPEST} frames have room inside each other")
-    chosen = None if around is None else _surface_seq(moment.events, around)
-    usual = (3, 12) if chosen is None else (1, 1)
-    window = Window(usual[0] if first is None else first, usual[1] if last is None else last, inside, levels, chosen)
+    chosen = surface_seq(moment.events, around)
+    window = Window(*ends_of(first, last, (3, 12) if chosen is None else (1, 1)), inside, levels, chosen)
     picture = _Picture(moment, Selection(moment.events, moment.folds, window), theme)
     return Diagram(picture.sheet.graph, picture.description, engine=engine)
-
-
-def _surface_seq(events: Sequence[SessionEvent], around: int) -> int | None:
-    """The surface event at or before a seq."""
-    check_seq("around", around, len(events))
-    return next((seq for seq in range(around, -1, -1) if events[seq].surface_op is not None), None)
 
 
 class _Picture:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dsh_session.views import describe
 from dsh_session.views.diagram import Diagram
 from dsh_session.views.diagrams import legend
-from dsh_session.views.diagrams.moment import check_seq, check_window, moment_of
+from dsh_session.views.diagrams.moment import check_window, ends_of, moment_of, surface_seq
 from dsh_session.views.diagrams.sheet import TITLE, WIDTH, Sheet, ThemeName, origin, plural, session_name
 from dsh_session.views.window import Gap, choose
 
@@ -82,12 +82,8 @@ def views(
     check_window(0, first=first, last=last)
     check_window(2, inside=inside)
     moment = moment_of(session, at)
-    chosen = None
-    if around is not None:
-        check_seq("around", around, len(moment.events))
-        chosen = next((seq for seq in range(around, -1, -1) if moment.events[seq].surface_op is not None), None)
-    usual = (3, 6) if chosen is None else (1, 1)
-    window = _Window(usual[0] if first is None else first, usual[1] if last is None else last, inside, chosen)
+    chosen = surface_seq(moment.events, around)
+    window = _Window(*ends_of(first, last, (3, 6) if chosen is None else (1, 1)), inside, chosen)
     return _Views(moment, window, theme).diagram(engine)
 
 

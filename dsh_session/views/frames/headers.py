@@ -12,6 +12,7 @@ from dsh_session.core.event import SessionEvent
 from dsh_session.views.frames.column import Column, frame
 from dsh_session.views.frames.entries import Entry, entries
 from dsh_session.views.frames.log import log_of
+from dsh_session.views.frames.places import WRITTEN
 from dsh_session.views.frames.values import count, data_of, fraction, record, string
 
 if TYPE_CHECKING:
@@ -74,14 +75,7 @@ HEADERS: Final[tuple[Column[Header], ...]] = (
         doc="The seq of the header that took its place; NA for the one in force.",
         read=attrgetter("until"),
     ),
-    Column(
-        name="time",
-        dtype="datetime64[ms, UTC]",
-        doc="When it was written, to the millisecond. NaT beyond the year 9999.",
-        read=attrgetter("entry.event.time"),
-    ),
-    Column(name="turn", dtype="Int64", doc="The turn that was open.", read=attrgetter("entry.turn")),
-    Column(name="step", dtype="Int64", doc="The step that was open.", read=attrgetter("entry.step")),
+    *WRITTEN,
     Column(
         name="reason",
         dtype="category",

@@ -12,6 +12,7 @@ from dsh_session.views.describe import KINDS
 from dsh_session.views.frames.column import Column, frame
 from dsh_session.views.frames.entries import Entry, entries, originals_of
 from dsh_session.views.frames.log import log_of
+from dsh_session.views.frames.places import NAMED_TURN, SEQ
 from dsh_session.views.frames.values import tokens_of
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ REPLACEMENTS: Final[tuple[Column[Replaced], ...]] = (
         doc="The replacement's number in the log, from 1.",
         read=attrgetter("generation"),
     ),
-    Column(name="seq", dtype="int64", doc="Its event's number in the log.", read=attrgetter("entry.event.seq")),
+    SEQ,
     Column(
         name="time",
         dtype="datetime64[ms, UTC]",
@@ -70,12 +71,7 @@ REPLACEMENTS: Final[tuple[Column[Replaced], ...]] = (
         read=attrgetter("entry.kind"),
         categories=KINDS,
     ),
-    Column(
-        name="turn",
-        dtype="Int64",
-        doc="The turn that it names, else the one that was open.",
-        read=attrgetter("entry.turn"),
-    ),
+    NAMED_TURN,
     Column(
         name="start", dtype="int64", doc="First seq of the range that it replaced.", read=attrgetter("change.start")
     ),

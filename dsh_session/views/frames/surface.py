@@ -11,6 +11,7 @@ from dsh_session.views.describe import KINDS
 from dsh_session.views.frames.column import Column, frame
 from dsh_session.views.frames.entries import Entry, entries, originals_of
 from dsh_session.views.frames.log import log_of
+from dsh_session.views.frames.places import NAMED_TURN, SEQ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,7 @@ def _end(node: Node) -> int | None:
 
 SURFACE: Final[tuple[Column[Node], ...]] = (
     Column(name="position", dtype="int64", doc="The node's place, from 0 at the head.", read=attrgetter("position")),
-    Column(name="seq", dtype="int64", doc="Its event's number in the log.", read=attrgetter("entry.event.seq")),
+    SEQ,
     Column(name="prev", dtype="Int64", doc="The seq before it; NA at the head.", read=attrgetter("prev")),
     Column(name="next", dtype="Int64", doc="The seq after it; NA at the tail.", read=attrgetter("next")),
     Column(name="kind", dtype="category", doc="What it is in a word.", read=attrgetter("entry.kind"), categories=KINDS),
@@ -81,12 +82,7 @@ SURFACE: Final[tuple[Column[Node], ...]] = (
         read=_role,
         categories=("user", "assistant"),
     ),
-    Column(
-        name="turn",
-        dtype="Int64",
-        doc="The turn that it names, else the one that was open.",
-        read=attrgetter("entry.turn"),
-    ),
+    NAMED_TURN,
     Column(
         name="step",
         dtype="Int64",

@@ -10,6 +10,7 @@ import msgspec
 from dsh_session.views.frames.column import Column, frame
 from dsh_session.views.frames.entries import Entry, entries
 from dsh_session.views.frames.log import log_of
+from dsh_session.views.frames.places import WRITTEN
 from dsh_session.views.frames.values import data_of, items, record, string
 
 if TYPE_CHECKING:
@@ -45,14 +46,7 @@ class Todo(msgspec.Struct, gc=False):
 TODOS: Final[tuple[Column[Todo], ...]] = (
     Column(name="write", dtype="int64", doc="The list's number, from 1 for the first one.", read=attrgetter("write")),
     Column(name="seq", dtype="int64", doc="The event that wrote the list.", read=attrgetter("entry.event.seq")),
-    Column(
-        name="time",
-        dtype="datetime64[ms, UTC]",
-        doc="When it was written, to the millisecond. NaT beyond the year 9999.",
-        read=attrgetter("entry.event.time"),
-    ),
-    Column(name="turn", dtype="Int64", doc="The turn that was open.", read=attrgetter("entry.turn")),
-    Column(name="step", dtype="Int64", doc="The step that was open.", read=attrgetter("entry.step")),
+    *WRITTEN,
     Column(name="position", dtype="int64", doc="The item's place in its list, from 0.", read=attrgetter("position")),
     Column(name="content", dtype="string", doc="What is to be done.", read=attrgetter("content")),
     Column(
