@@ -7,7 +7,7 @@ by one: `prepare` builds a session, `enter` makes it live and gives the function
 
 from collections.abc import Callable
 from itertools import count
-from threading import RLock
+from threading import Lock, RLock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from dsh_session.core import display
@@ -18,7 +18,7 @@ from dsh_session.core.header import SESSION_FORMAT_VERSION
 from dsh_session.core.messages import kind_of
 from dsh_session.core.session import APPENDING, Clock, Session, read_clock
 from dsh_session.core.shapes import name_of
-from dsh_session.core.stack import is_running_anywhere, is_running_here
+from dsh_session.core.stack import is_running_here
 from dsh_session.core.surface import Plan, is_seq
 
 if TYPE_CHECKING:
@@ -48,7 +48,18 @@ class StoreState:
 class Entry:
     """One stay of a session in a store: from `enter` to its detach."""
 
-    __slots__ = ("_audience", "_bus", "announced", "detach_wanted", "scope", "session", "state", "store")
+    __slots__ = (
+        "_audience",
+        "_bus",
+        "_teller",
+        "_telling",
+        "announced",
+        "detach_wanted",
+        "scope",
+        "session",
+        "state",
+        "store",
+    )
 
     def __init__(self, session: Session, store: "SessionStore") -> None:
         """Take the session, and the store that it enters: its state, and the scope that hears it."""
@@ -59,6 +70,8 @@ class Entry:
         self.scope = store._scope
         self.announced = False
         self.detach_wanted = False
+        self._teller: int | None = None
+        self._telling = Lock()
         self._bus = state.bus
         self._audience = state.bus.audience("session/event", store._scope)
 
@@ -116,15 +129,29 @@ class Entry:
     def _announce(self) -> None:
         session, bus = self.session, self._bus
         with self.state.lock:
-            if session._link is not self:
-                raise _not_live(session)
-            if self.announced:
+            self._require_live()
+            if self._teller is not None:
                 raise StoreError("ALREADY_ANNOUNCED", f"session {session.id!r} was announced already")
-            self.announced = True
-        listeners = bus.listeners("session/created", self.scope)
-        bus.run_checks("session/created", session)
-        for listener in listeners:
-            call_uncontained(listener, (session,), "session/created", session.id)
+            self._teller = get_ident()
+        # Only the teller comes here, so that nobody waits for this lock.
+        with self._telling:
+            with self.state.lock:
+                self._require_live()
+                self.announced = True
+            listeners = bus.listeners("session/created", self.scope)
+            bus.run_checks("session/created", session)
+            for listener in listeners:
+                call_uncontained(listener, (session,), "session/created", session.id)
+
+    def _is_announcing(self) -> bool:
+        """Tell whether the announcement is under way: by the stack in its own thread, by its lock in any other."""
+        if self._teller == get_ident():
+            return is_running_here(_ANNOUNCING, self)
+        return self._telling.locked()
+
+    def _require_live(self) -> None:
+        if self.session._link is not self:
+            raise _not_live(self.session)
 
     def detach(self) -> None:
         """Take the session out; while an append or the announcement is under way, once that is over."""
@@ -146,7 +173,7 @@ class Entry:
             if not session._append_lock.acquire(blocking=False):
                 return False
             try:
-                if is_running_here(APPENDING, session) or is_running_anywhere(_ANNOUNCING, self):
+                if is_running_here(APPENDING, session) or self._is_announcing():
                     return False
                 if entries.get(session.id) is self:
                     del entries[session.id]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dsh_session
-from dsh_session import Replace, Session
+from dsh_session import Context, Replace, Session
 
 from .payloads import ROUTE, conversation, payload
 from .refusals import assert_agrees
@@ -156,3 +156,24 @@ def test_an_interrupted_construction_leaves_the_seed_usable() -> None:
         _interrupted(at, lambda: Session("t", seed=wire))
     assert_agrees(source)
     assert_agrees(Session("t", seed=wire))
+
+
+def test_an_interrupted_announcement_can_be_detached_and_its_disposal_is_told_only_if_it_began() -> None:
+    at = 0
+    interrupted = True
+    while interrupted:
+        at += 1
+        disposed: list[str] = []
+        with Context() as ctx:
+            ctx.on("session/created", lambda _session: None)
+            ctx.on("session/disposed", lambda session, told=disposed: told.append(session.id))  # type: ignore[misc]
+            session = ctx.sessions.prepare("s")
+            detach = ctx.sessions.enter(session)
+            interrupted, _ = _interrupted(at, lambda ctx=ctx, s=session: ctx.sessions.announce(s))  # type: ignore[misc]
+            announced = bool(session._link and session._link.announced)  # type: ignore[attr-defined]
+            detach()
+            assert ctx.sessions.get("s") is None
+            assert disposed == ["s"] * announced
+            ctx.sessions.enter(session)()
+    assert at > 30
+    assert announced
