@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from dsh_session.core.bus import Bus, Listener, is_awaitable, is_coroutine_function, require_callable, running_loop
+from dsh_session.core.entry import StoreState
 from dsh_session.core.errors import ContextError
 from dsh_session.core.session import Clock
-from dsh_session.core.store import SessionStore, StoreState
+from dsh_session.core.store import SessionStore
 
 Undo = Callable[[], Any]
 """Takes something back; a plain function or a coroutine function."""

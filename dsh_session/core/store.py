@@ -6,20 +6,18 @@ by one: `prepare` builds a session, `enter` makes it live and gives the function
 """
 
 from collections.abc import Callable
-from itertools import count
-from threading import Lock, RLock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from dsh_session.core import display
-from dsh_session.core.bus import Bus, call_contained, call_uncontained, is_awaitable, take_answer, warn
+from dsh_session.core.bus import is_awaitable
+from dsh_session.core.entry import Entry, StoreState, not_live
 from dsh_session.core.errors import HeaderError, SessionForkError, StoreError
 from dsh_session.core.event import SessionEvent
 from dsh_session.core.header import SESSION_FORMAT_VERSION
 from dsh_session.core.messages import kind_of
-from dsh_session.core.session import APPENDING, Clock, Session, read_clock
+from dsh_session.core.session import Session, read_clock
 from dsh_session.core.shapes import name_of
-from dsh_session.core.stack import is_running_here
-from dsh_session.core.surface import Plan, is_seq
+from dsh_session.core.surface import is_seq
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,176 +25,6 @@ if TYPE_CHECKING:
     from dsh_session.core.context import Context
 
 _META = ("createdAt", "cwd", "parentSession", "seedLength")
-
-
-class StoreState:
-    """What the stores of one tree of contexts share."""
-
-    def __init__(
-        self, bus: Bus, *, clock: Clock | None, new_id: Callable[[], str] | None, check_payloads: bool
-    ) -> None:
-        """Take what the root context was given."""
-        numbers = count(1)
-        self.bus = bus
-        self.clock = clock
-        self.new_id = new_id or (lambda: f"session-{next(numbers)}")
-        self.check_payloads = check_payloads
-        self.entries: dict[str, Entry] = {}
-        self.lock = RLock()  # held for moments only, never while a listener runs
-
-
-class Entry:
-    """One stay of a session in a store: from `enter` to its detach."""
-
-    __slots__ = (
-        "_audience",
-        "_bus",
-        "_teller",
-        "_telling",
-        "announced",
-        "detach_wanted",
-        "scope",
-        "session",
-        "state",
-        "store",
-    )
-
-    def __init__(self, session: Session, store: "SessionStore") -> None:
-        """Take the session, and the store that it enters: its state, and the scope that hears it."""
-        state = store._state
-        self.session = session
-        self.store = store
-        self.state = state
-        self.scope = store._scope
-        self.announced = False
-        self.detach_wanted = False
-        self._teller: int | None = None
-        self._telling = Lock()
-        self._bus = state.bus
-        self._audience = state.bus.audience("session/event", store._scope)
-
-    def attach(self) -> None:
-        """Make the session live."""
-        session, entries = self.session, self.state.entries
-        if not isinstance(session, Session):
-            raise TypeError(f"a store takes sessions, not {type(session).__name__}")
-        with self.state.lock, session._state_lock:
-            if session.id in entries:
-                raise StoreError("SESSION_EXISTS", f"session {session.id!r} is live already; detach it first")
-            if session._link is not None:
-                raise StoreError(
-                    "ALREADY_ATTACHED", f"session {session.id!r} is live in another store; detach it first"
-                )
-            session._link = self
-            entries[session.id] = self
-
-    def commit(self, event: SessionEvent, plan: Plan | None) -> None:
-        """Check, write and publish one event; the session holds its append lock."""
-        session, bus = self.session, self._bus
-        audience = self._audience
-        if audience[0] is not bus.revision:
-            audience = self._audience = bus.audience("session/event", self.scope)
-        _, checks, listeners = audience
-        for check in checks:
-            check(session, event)
-        if plan is None:
-            session._log.append(event)
-        else:
-            session._write(event, plan)
-        # What `call_contained` does, for what happens most often.
-        for _, listener, loop in listeners:
-            try:
-                answer = listener(session, event)
-                if answer is not None:
-                    take_answer(answer, loop, "session/event", session.id)
-            except Exception as error:  # noqa: BLE001 (contained, whatever it is)
-                warn(session.id, "session/event", error)
-
-    def before_step(self) -> None:
-        """Tell the listeners of ``session/pre-step``; no append is under way, so they may append to the session."""
-        session, bus = self.session, self._bus
-        listeners = bus.listeners("session/pre-step", self.scope)
-        bus.run_checks("session/pre-step", session)
-        call_contained(listeners, (session,), "session/pre-step", session.id)
-
-    def announce(self) -> None:
-        """Tell the listeners of ``session/created``, once."""
-        try:
-            self._announce()
-        finally:
-            self.settle()
-
-    def _announce(self) -> None:
-        session, bus = self.session, self._bus
-        with self.state.lock:
-            self._require_live()
-            if self._teller is not None:
-                raise StoreError("ALREADY_ANNOUNCED", f"session {session.id!r} was announced already")
-            self._teller = get_ident()
-        # Only the teller comes here, so that nobody waits for this lock.
-        with self._telling:
-            with self.state.lock:
-                self._require_live()
-                self.announced = True
-            listeners = bus.listeners("session/created", self.scope)
-            bus.run_checks("session/created", session)
-            for listener in listeners:
-                call_uncontained(listener, (session,), "session/created", session.id)
-
-    def _is_announcing(self) -> bool:
-        """Tell whether the announcement is under way: by the stack in its own thread, by its lock in any other."""
-        if self._teller == get_ident():
-            return is_running_here(_ANNOUNCING, self)
-        return self._telling.locked()
-
-    def _require_live(self) -> None:
-        if self.session._link is not self:
-            raise _not_live(self.session)
-
-    def detach(self) -> None:
-        """Take the session out; while an append or the announcement is under way, once that is over."""
-        if self._take_out() and self.announced:
-            self._publish_disposal()
-
-    def settle(self) -> None:
-        """Take the session out if that was wanted during the dispatch that is now over."""
-        if self.detach_wanted:
-            self.detach()
-
-    def _take_out(self) -> bool:
-        session, entries = self.session, self.state.entries
-        with self.state.lock:
-            if session._link is not self:
-                return False
-            # Wished for before looking: whoever ends a dispatch sees the wish, or this sees the end.
-            self.detach_wanted = True
-            if not session._append_lock.acquire(blocking=False):
-                return False
-            try:
-                if is_running_here(APPENDING, session) or self._is_announcing():
-                    return False
-                if entries.get(session.id) is self:
-                    del entries[session.id]
-                session._link = None
-                return True
-            finally:
-                session._append_lock.release()
-
-    def _publish_disposal(self) -> None:
-        bus, session = self._bus, self.session
-        try:
-            bus.run_checks("session/disposed", session)
-        except Exception as error:  # noqa: BLE001 (nothing stops a disposal)
-            warn(session.id, "session/disposed", error)
-            return
-        call_contained(bus.listeners("session/disposed", self.scope), (session,), "session/disposed", session.id)
-
-
-_ANNOUNCING = Entry._announce.__code__
-
-
-def _not_live(session: Session) -> StoreError:
-    return StoreError("NOT_LIVE", f"session {session.id!r} is not live in this store; enter it first")
 
 
 def store_of(session: Session) -> "SessionStore | None":
@@ -217,8 +45,8 @@ def store_of(session: Session) -> "SessionStore | None":
         >>> store_of(session) is None
         True
     """
-    link = session._link
-    return link.store if isinstance(link, Entry) else None
+    owner = session._link.owner if isinstance(session._link, Entry) else None
+    return owner if isinstance(owner, SessionStore) else None
 
 
 class SessionStore:
@@ -268,7 +96,7 @@ class SessionStore:
         return self._live(self.prepare(id, seed=seed, meta=meta))
 
     def _live(self, session: Session) -> Session:
-        entry = Entry(session, self)
+        entry = Entry(session, self._state, self._scope, self)
         # Owned before it is live, so that no interruption leaves a session that nobody takes out.
         disown = self._context.effect(entry.detach)
         try:
@@ -330,7 +158,7 @@ class SessionStore:
             ContextError: ``CONTEXT_CLOSED``.
         """
         self._context.require_open()
-        entry = Entry(session, self)
+        entry = Entry(session, self._state, self._scope, self)
         entry.attach()
         return entry.detach
 
@@ -429,7 +257,7 @@ class SessionStore:
     def _entry(self, session: Session) -> Entry:
         entry = self._state.entries.get(session.id)
         if entry is None or entry.session is not session:
-            raise _not_live(session)
+            raise not_live(session)
         return entry
 
     def __repr__(self) -> str:
