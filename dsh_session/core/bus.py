@@ -34,15 +34,13 @@ class Registration(NamedTuple):
 
 
 class Audience(NamedTuple):
-    """Who is asked about an event and who hears it, as long as the bus has this revision.
+    """Who is asked about an append and who hears of it.
 
     Attributes:
-        revision: The bus's revision.
         checks: What may refuse the event.
         listeners: Who hears it, in order.
     """
 
-    revision: object
     checks: tuple[Listener, ...]
     listeners: tuple[Registration, ...]
 
@@ -61,7 +59,7 @@ class Bus:
         self._checks: dict[str, tuple[Listener, ...]] = dict.fromkeys(EVENTS, ())
         self._numbers = count(1)
         self._lock = RLock()
-        self.revision = object()  # another one after every change: whoever keeps an `Audience` compares it
+        self.audiences: dict[object, Audience] = {}  # of appends, by scope; emptied by every change
 
     def on(self, name: str, listener: Listener, *, scope: object | None, prepend: bool) -> Callable[[], None]:
         """Add a listener; the answer removes it."""
@@ -90,6 +88,8 @@ class Bus:
         return undo
 
     def _set(self, name: str, scope: object | None, registrations: tuple[Registration, ...]) -> None:
+        # First, and under the lock: whoever finds out anew waits for what comes next.
+        self.audiences.clear()
         if registrations:
             self._listeners[name, scope] = registrations
         else:
@@ -98,7 +98,6 @@ class Bus:
             self._heard = {key: heard for key, heard in self._heard.items() if key[0] != name}
         else:
             self._heard.pop((name, scope), None)
-        self.revision = object()
 
     def check(self, name: str, check: Listener) -> Callable[[], None]:
         """Add a check; the answer removes it."""
@@ -111,20 +110,22 @@ class Bus:
             )
         added: Listener = partial(check)  # an object of its own: one function may be registered twice
         with self._lock:
+            self.audiences.clear()
             self._checks[name] = (*self._checks[name], added)
-            self.revision = object()
 
         def undo() -> None:
             with self._lock:
+                self.audiences.clear()
                 self._checks[name] = tuple(each for each in self._checks[name] if each is not added)
-                self.revision = object()
 
         return undo
 
-    def audience(self, name: str, scope: object | None) -> Audience:
-        """Give whom an event of a session of this scope concerns; worth keeping for an event as frequent as appends."""
-        revision = self.revision  # before the rest: what changes meanwhile makes this one stale, not wrong
-        return Audience(revision, self._checks[name], self.listeners(name, scope))
+    def audience(self, scope: object | None) -> Audience:
+        """Find out whom an append to a session of this scope concerns, and keep it in `audiences`."""
+        with self._lock:
+            audience = Audience(self._checks["session/event"], self.listeners("session/event", scope))
+            self.audiences[scope] = audience
+            return audience
 
     def run_checks(self, name: str, *args: Any) -> None:
         """Call the checks of an event; the first that raises refuses it."""

@@ -35,7 +35,6 @@ class Entry:
     """One stay of a session in a store: from `enter` to its detach."""
 
     __slots__ = (
-        "_audience",
         "_bus",
         "_teller",
         "_telling",
@@ -58,7 +57,6 @@ class Entry:
         self._teller: int | None = None
         self._telling = Lock()
         self._bus = state.bus
-        self._audience = state.bus.audience("session/event", scope)
 
     def attach(self) -> None:
         """Make the session live."""
@@ -77,11 +75,8 @@ class Entry:
 
     def commit(self, event: SessionEvent, plan: Plan | None) -> None:
         """Check, write and publish one event; the session holds its append lock."""
-        session, bus = self.session, self._bus
-        audience = self._audience
-        if audience[0] is not bus.revision:
-            audience = self._audience = bus.audience("session/event", self.scope)
-        _, checks, listeners = audience
+        session, bus, scope = self.session, self._bus, self.scope
+        checks, listeners = bus.audiences.get(scope) or bus.audience(scope)
         for check in checks:
             check(session, event)
         if plan is None:

@@ -12,7 +12,7 @@ from unittest.mock import MagicMock, Mock
 
 import pytest
 
-from dsh_session import Context, Session, SessionError
+from dsh_session import Context, Session, SessionError, SessionEvent
 from dsh_session.core.errors import ContextError
 
 from .payloads import payload
@@ -748,3 +748,19 @@ def test_clock_ids_and_payload_checks_are_those_that_were_injected() -> None:
         assert [first.header.created_at, second.header.created_at] == [0, 1]
         event = first.append("turn/start", {"turn": "one"})
         assert event.time == 2
+
+
+def test_a_listener_that_was_removed_is_let_go_even_by_sessions_that_never_append_again() -> None:
+    class Listener:
+        def __call__(self, _session: Session, _event: SessionEvent) -> None:
+            pass
+
+    with Context() as ctx:
+        listener = Listener()
+        undo = ctx.on("session/event", listener)
+        ctx.sessions.create().append("todo/write", payload("todo/write"))
+        seen = weakref.ref(listener)
+        undo()
+        del listener, undo
+        gc.collect()
+        assert seen() is None
