@@ -55,7 +55,7 @@ napoleon_use_rtype = False
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(anywidget|collections|concurrent|datetime|enum|graphviz|ipywidgets|jinja2|matplotlib|msgspec|os|pandas|pathlib|t|traitlets|typer|types|typing)\..*",
+        r"(abc|anywidget|collections|concurrent|datetime|enum|graphviz|ipywidgets|jinja2|matplotlib|msgspec|os|pandas|pathlib|t|traitlets|typer|types|typing)\..*",
     ),
     ("py:.*", r"(Any|Callable|Iterable|Iterator|Mapping|Path|PathLike|Sequence|Self)"),
     ("py:class", r"pd\..*|[A-Z]\w*"),  # an alias that a module imports for its annotations alone has no page
