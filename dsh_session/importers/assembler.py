@@ -86,7 +86,7 @@ class Assembler(Ranges):
         child._has_times, child._now = self._has_times, self._now
         child._balance = {seq: count for seq, count in self._balance.items() if seq < length}
         child._parent = (self.id, length)
-        for event in reversed(child._log):
+        for event in reversed(child._log) if self._header is not None else ():
             if event.type == "request/header":
                 child._header = peek(event)["header"]
                 break

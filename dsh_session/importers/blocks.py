@@ -30,6 +30,12 @@ _KNOWN: Final = frozenset({"text", "reasoning", "tool-call", "tool-result"})
 _WRITTEN: Final = frozenset({str, msgspec.Raw})
 
 
+class LawfulBlocks(list[Any]):
+    """Blocks of an importer that made them lawful itself: nobody looks at them again, which counts in a long log."""
+
+    __slots__ = ()
+
+
 def lawful_blocks(content: Any, note: Note) -> list[Any]:
     r"""Make content lawful.
 

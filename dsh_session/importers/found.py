@@ -92,6 +92,12 @@ class Imported:
         # A session says itself what its load had to say.
         session.findings = list(book.findings)
 
+    def add_finding(self, code: str, message: str) -> None:
+        """Note something about the whole log, once it was read."""
+        self.book.finding(code, message)
+        self.findings = tuple(self.book.findings)
+        self.session.findings = list(self.book.findings)
+
     @property
     def sessions(self) -> tuple[Session, ...]:
         """All sessions: the main one, the forks, the sub-agents, the others."""

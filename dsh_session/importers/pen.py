@@ -1,5 +1,6 @@
 """What an assembler writes with: the log and its surface, times, and the lines that things come from."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from dsh_session.core.lossless import MAX_SAFE_INTEGER, encode
 from dsh_session.core.session import Session, _LogOnly, _Message
 from dsh_session.core.surface import UNSET
 from dsh_session.core.view import FixedView
-from dsh_session.importers.blocks import lawful_blocks, text_from
+from dsh_session.importers.blocks import LawfulBlocks, lawful_blocks, text_from
 from dsh_session.importers.book import Book
 
 _encode = msgspec.json.Encoder().encode
@@ -52,7 +53,7 @@ class Pen:
         self._step = 0
         self._in_step = False
         self._calls: dict[str, int] = {}  # of the open step, by id: the seq of the tool/call
-        self._renamed: dict[str, list[str]] = {}  # ids that came more than once in one message
+        self._renamed: dict[str, deque[str]] = {}  # ids that came more than once in one message
         self._balance: dict[int, int] = {}  # by node: calls it opens, or minus one
         self._header: dict[str, Any] | None = None
         self._wanted: dict[str, Any] | None = None
@@ -78,6 +79,10 @@ class Pen:
     def pending(self) -> tuple[str, ...]:
         """Ids of the calls of the open step that have no result yet."""
         return tuple(self._calls)
+
+    def waits_for(self, call: str) -> bool:
+        """Tell whether a call of the open step has no result yet; O(1)."""
+        return call in self._calls
 
     @property
     def turn(self) -> int | None:
@@ -138,7 +143,7 @@ class Pen:
         self.book.finding(code, message, self._lines[0] if self._lines else None)
 
     def _blocks(self, content: Any) -> list[Any]:
-        return lawful_blocks(content, self._note)
+        return content if type(content) is LawfulBlocks else lawful_blocks(content, self._note)
 
     def _note(self, key: str, value: Any) -> None:
         # The event that the value belongs to is written next.

@@ -244,7 +244,25 @@ def import_log(path: str | Path, *, format: str | None = None, **options: Any) -
     if importer is None:
         raise _unknown(sample)
     _check_options(importer, options)
-    return importer.read(path, **options)
+    imported = importer.read(path, **options)
+    if format is not None and not any(session.seq for session in imported.sessions):
+        imported.add_finding("NOTHING_READ", _why_nothing(importer, sample))
+    return imported
+
+
+def _why_nothing(importer: Importer, sample: Sample) -> str:
+    """Say what a file is of which the importer that was asked for read nothing."""
+    told = f"nothing in the file is a message of {importer.agent}, so the session is empty"
+    try:
+        found = recognise_sample(sample)
+    except ImportLogError as error:
+        return f"{told}; whether it is another agent's log cannot be told: {error.message}"
+    if found is None:
+        known = ", ".join(one.agent for one in own_importers())
+        return f"{told}; it has no format that is known (those are the logs of {known})"
+    if found.name == importer.name:
+        return f"{told}; it holds titles, and no conversation"
+    return f"{told}; it is a log of {found.agent}: read it as {found.name!r}, or name no format"
 
 
 def options_of(importer: Importer) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Writing steps: a model's answer, its calls, their results, and what the request was made with."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -120,7 +121,9 @@ class Steps(Turns):
         if asked is None:
             further = self._renamed.get(identity)
             if further:
-                return self.result(further.pop(0), content, is_error=is_error, error=error, meta=meta, sources=sources)
+                return self.result(
+                    further.popleft(), content, is_error=is_error, error=error, meta=meta, sources=sources
+                )
             return self._orphan(identity, content, meta, sources)
         data: dict[str, Any] = {
             "turn": self._turn,
@@ -164,18 +167,20 @@ class Steps(Turns):
 
     def _with_distinct_ids(self, blocks: list[Any]) -> list[Any]:
         seen: set[str] = set()
+        numbers: dict[str, int] = {}  # where to go on looking for a name that is free
         changed = list(blocks)
         for at, block in enumerate(blocks):
             if block["type"] != "tool-call":
                 continue
             identity = block["id"]
             if identity in seen:
-                number = 2
+                number = numbers.get(identity, 2)
                 while f"{identity}~{number}" in seen:
                     number += 1
+                numbers[identity] = number
                 identity = f"{identity}~{number}"
                 changed[at] = {**block, "id": identity}
-                self._renamed.setdefault(block["id"], []).append(identity)
+                self._renamed.setdefault(block["id"], deque()).append(identity)
                 self.finding("DUPLICATE_CALL", f"the call id {short(block['id'])} comes twice in one message")
             seen.add(identity)
         return changed

@@ -209,3 +209,21 @@ def test_cleared_tool_results_are_reported_and_stand_as_they_were(read_claude: A
     imported = read_claude(*turn("p", None), cleared, *turn("q", "m"))
     assert codes(imported) == ["MICROCOMPACTION"]
     assert len(imported.session.surface.nodes) == 4
+
+
+def test_a_boundary_without_an_id_is_a_compaction_all_the_same(read_claude: Any) -> None:
+    for kept, left in (((), []), (("b", "ba"), ["Prompt b.", "Answer b."])):
+        lines = compaction("k", "ba", kept=kept)
+        del lines[0]["uuid"]
+        imported = read_claude(*turn("a", None), *turn("b", "aa"), *lines, *turn("c", "k-summary"))
+        assert codes(imported) == ["BOUNDARY_WITHOUT_ID", "DANGLING_PARENT"]
+        assert imported.findings[0].line == 5
+        assert said(imported.session) == ["Summary k.", *left, "Prompt c.", "Answer c."]
+
+
+def test_a_boundary_without_an_id_is_one_where_its_fields_have_odd_types_too(read_claude: Any) -> None:
+    lines = compaction("k", "aa")
+    del lines[0]["uuid"]
+    imported = read_claude(*turn("a", None), {**lines[0], "timestamp": 5}, lines[1])
+    assert codes(imported) == ["BOUNDARY_WITHOUT_ID", "DANGLING_PARENT"]
+    assert shadowed(imported.session) == [2]

@@ -236,3 +236,34 @@ def test_importing_a_log_without_looking_at_its_tables_needs_no_pandas() -> None
     )
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert result.stdout == "False 2540 True\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "asked", "told"),
+    [
+        ("codex/compacted-remote.jsonl", "claude-code", "it is a log of Codex: read it as 'codex', or name no format"),
+        ("openhands/condensed.v0.json", "pi", "it is a log of OpenHands: read it as 'openhands', or name no format"),
+    ],
+)
+def test_a_wrong_format_that_reads_nothing_says_which_one_is_right(log: str, asked: str, told: str) -> None:
+    imported = import_log(LOGS / log, format=asked)
+    finding = imported.findings[-1]
+    assert imported.session.seq == 0
+    assert finding.code == "NOTHING_READ"
+    assert "so the session is empty" in finding.message
+    assert finding.message.endswith(told)
+    assert imported.session.findings == list(imported.findings)
+
+
+def test_a_format_that_reads_nothing_of_its_own_or_of_nobodys_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"type":"summary","summary":"A title","leafUuid":"x"}\n')
+    assert import_log(path, format="claude-code").findings[-1].message.endswith("it holds titles, and no conversation")
+    assert import_log(path).findings == ()
+    path.write_text('{"a":1}\n')
+    assert "it has no format that is known" in import_log(path, format="claude-code").findings[-1].message
+
+
+def test_a_format_that_reads_something_says_nothing_of_it() -> None:
+    imported = import_log(LOGS / "claude-code" / "dag_fork.jsonl", format="claude-code")
+    assert "NOTHING_READ" not in [finding.code for finding in imported.findings]

@@ -1,6 +1,7 @@
 """Sub-agents: lines of a sidechain, files of their own, and the tool calls that started them."""
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -75,7 +76,7 @@ class Calls:
     def __init__(self, lines: Iterable[Entry]) -> None:
         """Look through the lines of the session that started them."""
         self.by_name: dict[str, str] = {}
-        self._by_words: dict[str, list[str]] = {}
+        self._by_words: dict[str, deque[str]] = {}
         for entry in lines:
             if entry.kind == RESULT and b"agentId" in entry.raw:
                 result = mapping(entry.fields().get("toolUseResult"))
@@ -99,14 +100,14 @@ class Calls:
                 words = string((mapping(block.get("input")) or {}).get("prompt"))
                 call = string(block.get("id"))
                 if words and call:
-                    self._by_words.setdefault(words, []).append(call)
+                    self._by_words.setdefault(words, deque()).append(call)
 
     def of(self, agent: Agent) -> str | None:
         """Give the id of the call that started a sub-agent, as the log says it, or by what it was asked."""
         if agent.name is not None and agent.name in self.by_name:
             return self.by_name[agent.name]
         waiting = self._by_words.get(agent.first_words or "")
-        return waiting.pop(0) if waiting else None
+        return waiting.popleft() if waiting else None
 
 
 def has_agent_files(path: Path) -> bool:

@@ -154,7 +154,7 @@ def entries(source: Path | bytes, book: Book) -> Iterator[Entry]:
         [('prompt', 'a')]
     """
     times = Times()
-    of_text = times.of_text
+    of_text, minutes, rests = times.of_text, times.minutes, times.rests
     shared: dict[str, str] = {}
     share = shared.setdefault
     file = book.file
@@ -167,6 +167,11 @@ def entries(source: Path | bytes, book: Book) -> Iterator[Entry]:
                 yield slow
             continue
         kind, session, stamp = look.type, look.sessionId, look.timestamp
+        time: int | None = None
+        if stamp is not None:
+            # As `of_text` does, for nearly all of them.
+            minute, rest = minutes.get(stamp[:16]), rests.get(stamp[16:])
+            time = of_text(stamp) if minute is None or rest is None else minute + rest
         if kind is not None:
             kind = share(kind, kind)
         if session is not None:
@@ -179,7 +184,7 @@ def entries(source: Path | bytes, book: Book) -> Iterator[Entry]:
             LOOSE,
             look.uuid,
             look.parentUuid,
-            None if stamp is None else of_text(stamp),
+            time,
             None,
             session,
             look.agentId,
@@ -194,18 +199,22 @@ def entries(source: Path | bytes, book: Book) -> Iterator[Entry]:
                 content = message.content
                 entry.is_weak = content is None
                 if type(content) is list:
-                    for block in content:
-                        if block.type == "tool_use" and block.id:
-                            entry.calls = (*entry.calls, block.id)
+                    calls = [block.id for block in content if block.type == "tool_use" and block.id]
+                    if calls:
+                        entry.calls = tuple(calls)
         elif kind == "user" and message is not None:
             entry.is_weak = message.content is None
             text, entry.calls = _said(message.content, entry)
             is_meta, is_summary = look.isMeta is True, look.isCompactSummary is True
             entry.kind = user_kind(text, entry.calls, is_meta=is_meta, is_summary=is_summary)
-        if entry.kind == LOOSE and entry.uuid is not None:
-            # What hangs in the tree is one of its links, whatever it is.
-            entry.kind = BOUNDARY if look.subtype == "compact_boundary" and kind == "system" else NOTE
-            entry.is_weak = True
+        if entry.kind == LOOSE:
+            if look.subtype == "compact_boundary" and kind == "system":
+                entry.kind = BOUNDARY
+                entry.is_weak = True
+            elif entry.uuid is not None:
+                # What hangs in the tree is one of its links, whatever it is.
+                entry.kind = NOTE
+                entry.is_weak = True
         yield entry
 
 
@@ -253,9 +262,10 @@ def _slowly(line: Line, file: str, book: Book, times: "Times") -> Entry | None:
     entry.session_id = string(fields.get("sessionId"))
     entry.agent_id = string(fields.get("agentId"))
     entry.is_sidechain = boolean(fields.get("isSidechain"))
-    if entry.uuid is not None:
-        is_boundary = entry.type == "system" and string(fields.get("subtype")) == "compact_boundary"
-        entry.kind = BOUNDARY if is_boundary else NOTE
+    if entry.type == "system" and string(fields.get("subtype")) == "compact_boundary":
+        entry.kind = BOUNDARY
+    elif entry.uuid is not None:
+        entry.kind = NOTE
     if entry.type not in ("assistant", "user"):
         return entry
     message = mapping(fields.get("message"))
@@ -299,8 +309,8 @@ class Times:
 
     def __init__(self) -> None:
         """Begin with no time seen."""
-        self._minutes: dict[str, int] = {}
-        self._rests: dict[str, int] = {}  # of a minute, in milliseconds
+        self.minutes: dict[str, int] = {}
+        self.rests: dict[str, int] = {}  # of a minute, in milliseconds
 
     def of(self, value: Any) -> int | None:
         """Give a time in epoch milliseconds; None for what is none."""
@@ -315,7 +325,7 @@ class Times:
 
     def of_text(self, text: str) -> int | None:
         """Give a time in epoch milliseconds out of text; None for what is none."""
-        minute, rest = self._minutes.get(text[:16]), self._rests.get(text[16:])
+        minute, rest = self.minutes.get(text[:16]), self.rests.get(text[16:])
         if minute is not None and rest is not None:
             return minute + rest
         # What the agent writes: 2025-07-19T22:21:00.576Z.
@@ -325,7 +335,7 @@ class Times:
             digits = text[17:19] + text[20:23]
             if minute is None or not digits.isdecimal():
                 return None
-            self._minutes[text[:16]], self._rests[text[16:]] = minute, int(digits)
+            self.minutes[text[:16]], self.rests[text[16:]] = minute, int(digits)
             return minute + int(digits)
         return _parsed(text)
 

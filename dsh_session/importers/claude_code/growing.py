@@ -17,10 +17,8 @@ from dsh_session.importers.claude_code.entries import (
     Entry,
 )
 from dsh_session.importers.claude_code.nodes import COMPACTION, Node, Tree
+from dsh_session.importers.claude_code.sameness import Sayings
 from dsh_session.importers.claude_code.values import items, mapping, string
-
-_LINES_OF_A_RESPONSE: Final = 200
-"""With how many lines of a response a line is compared; ten are many."""
 
 _KEPT: Final = 20
 """How many times the lines of a log all its compactions may keep; a log with more is hostile."""
@@ -55,6 +53,7 @@ class _Grower:
         self._messages: dict[str, Node] = {}
         self._calls: dict[str, Node] = {}
         self._siblings: dict[tuple[Node, int, str], Node] = {}
+        self._sayings = Sayings()
         self._compactions: list[Node] = []
         self._late: list[tuple[Entry, Entry]] = []
         self._early: list[Entry] = []
@@ -127,9 +126,12 @@ class _Grower:
         group = None if entry.message_id is None else self._messages.get(entry.message_id)
         if group is None:
             self._add(entry, self._parent_of(entry, place), place)
-        elif self._hangs_on(entry, group):
+            return
+        named = None if entry.parent_uuid is None else self._by_uuid.get(entry.parent_uuid)
+        if named is not None and named.node is group:
+            # The log says itself that the line follows the others.
             self._join(entry, group)
-        elif _repeats(entry, group):
+        elif self._sayings.repeats(entry, group):
             self._repeat(entry, group.entries[0])
         else:
             parent = self._parent_of(entry, place)
@@ -146,16 +148,11 @@ class _Grower:
             self._note_calls(entry, group)
         entry.uuid = entry.parent_uuid = None
 
-    def _hangs_on(self, entry: Entry, node: Node) -> bool:
-        """Tell whether the log says itself that a line follows a node."""
-        named = None if entry.parent_uuid is None else self._by_uuid.get(entry.parent_uuid)
-        return named is not None and named.node is node
-
     def _add(self, entry: Entry, parent: Node | None, place: int) -> None:
         node = Node(entry.kind, entry, parent, place)
         if parent is not None and entry.time is not None:
             twin = self._siblings.setdefault((parent, entry.time, entry.kind), node)
-            if twin is not node and _same_message(entry, twin.entries[0]):
+            if twin is not node and self._sayings.is_twin(entry, twin):
                 # The same words at the same moment: a compaction has written its history again.
                 self._repeat(entry, twin.entries[0])
                 return
@@ -271,6 +268,9 @@ class _Grower:
 
     def _add_boundary(self, entry: Entry, place: int) -> None:
         fields = entry.fields()
+        if entry.uuid is None:
+            told = f"line {entry.number}: a compaction without a uuid; the lines after it follow it by their order only"
+            self.book.finding("BOUNDARY_WITHOUT_ID", told, entry.number)
         kept = self._kept(entry, mapping(fields.get("compactMetadata")) or {}, place)
         before = [one for one in kept if one.place < place and one.node is not None]
         last: Node | None = None if self._previous is None else self._previous.node
@@ -359,21 +359,6 @@ class _Grower:
         else:
             owner.attached.append(entry)
             owner.is_mixed = True
-
-
-def _repeats(entry: Entry, group: Node) -> bool:
-    """Tell whether all blocks of a line stand in a response already."""
-    said = [block for one in group.entries[:_LINES_OF_A_RESPONSE] for block in _content(one)]
-    return all(block in said for block in _content(entry))
-
-
-def _same_message(one: Entry, other: Entry) -> bool:
-    return _content(one) == _content(other)
-
-
-def _content(entry: Entry) -> list[Any]:
-    message = mapping(entry.fields().get("message"))
-    return [] if message is None else items(message.get("content"))
 
 
 def _short(name: str) -> str:

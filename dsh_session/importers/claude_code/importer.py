@@ -188,18 +188,25 @@ class _Reading:
 
     def _report_unknown(self, lines: list[Entry]) -> None:
         known = _MESSAGES | _OTHERS.keys() | _AROUND
-        for kind in sorted({entry.type for entry in lines if entry.type is not None} - known):
-            numbers = [entry.number for entry in lines if entry.type == kind]
-            told = f"lines of type {kind!r:.80} are not known ({len(numbers)} of them, the first at line {numbers[0]})"
-            self._book.finding("UNKNOWN_TYPE", f"{told}; they are in the side table", numbers[0])
+        counts: dict[str, int] = {}
+        firsts: dict[str, int] = {}
+        for entry in lines:
+            kind = entry.type
+            if kind is not None and kind not in known:
+                counts[kind] = counts.get(kind, 0) + 1
+                firsts.setdefault(kind, entry.number)
+        for kind in sorted(counts):
+            first = firsts[kind]
+            told = f"lines of type {kind!r:.80} are not known ({counts[kind]} of them, the first at line {first})"
+            self._book.finding("UNKNOWN_TYPE", f"{told}; they are in the side table", first)
 
     def _note_lines(self, loose: list[Entry], copies: list[Entry], identity: str) -> None:
         book = self._book
         for entry in loose:
             whole = entry.raw if entry.tree is None else text_of(entry.tree)
             book.side(entry.type or "unknown", whole, line=entry.number, session=identity, file=entry.file)
-        for entry in copies:
-            book.side("copy", _difference(entry), line=entry.number, session=identity, file=entry.file)
+        for entry, difference in zip(copies, _differences(copies), strict=True):
+            book.side("copy", difference, line=entry.number, session=identity, file=entry.file)
         if copies:
             first = copies[0].number
             told = f"{len(copies)} lines repeat another one, the first at line {first}; they were left out"
@@ -208,15 +215,27 @@ class _Reading:
             book.finding("COPIES", told, first)
 
 
-def _difference(entry: Entry) -> Any:
-    """Say which line a line repeats, and where it differs from it."""
-    first = entry.copy_of
-    assert first is not None
-    row: Fields = {"of": first.number}
-    if entry.raw != first.raw:
-        mine, its = entry.fields(), first.fields()
-        row["differs"] = {key: value for key, value in mine.items() if its.get(key) != value}
-    return row
+def _differences(copies: list[Entry]) -> list[bytes]:
+    """Say which lines lines repeat, and where they differ from them, as text.
+
+    Args:
+        copies: Lines that repeat others; one that many repeat is read once.
+    """
+    told = [b""] * len(copies)
+    groups: dict[Entry, list[int]] = {}
+    for at, entry in enumerate(copies):
+        assert entry.copy_of is not None
+        groups.setdefault(entry.copy_of, []).append(at)
+    for first, places in groups.items():
+        its: Fields | None = None
+        for at in places:
+            entry = copies[at]
+            row: Fields = {"of": first.number}
+            if entry.raw != first.raw:
+                its = first.fields() if its is None else its
+                row["differs"] = {key: value for key, value in entry.fields().items() if its.get(key) != value}
+            told[at] = text_of(row)
+    return told
 
 
 def _described(description: bytes) -> Fields:

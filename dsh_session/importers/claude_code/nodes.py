@@ -44,13 +44,21 @@ class Node:
         entry.node = self
 
     def release(self) -> None:
-        """Let go of the lines, and they of it: nobody asks for them any more."""
+        """Let go of everything: nobody asks for it any more."""
         for entry in self.entries:
             entry.node = None
         for entry in self.attached:
             entry.node = None
         self.entries = self.attached = []
         self.parent = None
+
+    def release_lines(self) -> None:
+        """Let go of the lines, and they of it; what it follows stays known."""
+        for entry in self.entries:
+            entry.node = None
+        for entry in self.attached:
+            entry.node = None
+        self.entries = self.attached = []
 
     @property
     def speaks(self) -> bool:
@@ -122,6 +130,7 @@ class Tree:
             their parents written again.
         """
         budget = _AGAIN + 4 * len(self.nodes)
+        turns = _Turns()
         covered = set(self.path())
         parents = {node.parent for node in self.nodes}
         found: list[list[Node]] = []
@@ -139,7 +148,7 @@ class Tree:
                 loose.append(leaf)
                 continue
             covered.update(branch)
-            cost = _length_of_turn(joint, budget)
+            cost = turns.length_to(joint)
             if len(found) < MOST_BRANCHES and joint not in lost and cost < budget:
                 budget -= cost
                 found.append(branch)
@@ -184,10 +193,21 @@ def _lines_of(branch: list[Node]) -> list[Entry]:
     return [entry for node in branch for entry in (*node.entries, *node.attached)]
 
 
-def _length_of_turn(node: Node | None, most: int) -> int:
-    """Count the nodes from the prompt of a node's turn to the node, up to a limit."""
-    count = 0
-    while node is not None and count < most:
-        count += 1
-        node = None if node.kind == PROMPT else node.parent
-    return count
+class _Turns:
+    """How long turns are up to a node: many branches leave from one turn, each a little further on."""
+
+    def __init__(self) -> None:
+        self._lengths: dict[Node, int] = {}
+
+    def length_to(self, node: Node | None) -> int:
+        """Count the nodes from the prompt of a node's turn to the node; a node is passed by once."""
+        lengths = self._lengths
+        way = []
+        while node is not None and node not in lengths:
+            way.append(node)
+            node = None if node.kind == PROMPT else node.parent
+        count = 0 if node is None else lengths[node]
+        for one in reversed(way):
+            count += 1
+            lengths[one] = count
+        return count

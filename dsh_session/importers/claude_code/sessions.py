@@ -43,6 +43,8 @@ def write_tree(tree: Tree, book: Book, *, identity: str, parent: str | None, tak
     make = Assembler(_header(path, tree, identity, parent), book)
     continues = parent is None and bool(path) and path[0].entries[0].session_id not in (None, identity)
     has_forks = bool(branches) or continues
+    inherited = _inherited(path, make.id) if continues else None
+    wrote = None if inherited is None else path[inherited].entries[0].session_id
     trunk = Writer(make, book, tree.kept(), again=tree.again(branches), has_forks=has_forks)
     trunk.write_attached(tree.preamble)
     trunk.write(path if has_forks else tree.consumed(path))
@@ -55,8 +57,8 @@ def write_tree(tree: Tree, book: Book, *, identity: str, parent: str | None, tak
         owners.update(dict.fromkeys(branch, writer))
         writers.append(writer)
         lineage.append(Descent(writer.make.id, writer.parent_id, writer.shared, "fork"))
-    if continues:
-        _note_continuation(path, trunk)
+    if inherited is not None:
+        _note_continuation(path, inherited, wrote, trunk)
     sessions = [writer.make.finish() for writer in writers]
     _leave_out(left_out, book)
     return Written(sessions[0], sessions[1:], lineage)
@@ -88,7 +90,7 @@ def _branch(branch: list[Node], origin: Writer, taken: set[str]) -> Writer:
     origin.turn_to(first)
     make.at(first.number)
     child = make.branch(identity, length, **({} if made is None else {"createdAt": made}))
-    writer = Writer(child, origin.book, origin.kept, origin)
+    writer = Writer(child, origin.book, origin.kept, origin, again=origin.again)
     # What the fork has in common with its parent and no turn's end to be cut at is written again.
     again: list[Node] = []
     node = joint
@@ -113,16 +115,19 @@ def _fork_id(branch: list[Node], parent: str, taken: set[str]) -> str:
     return found
 
 
-def _note_continuation(path: list[Node], writer: Writer) -> None:
+def _inherited(path: list[Node], identity: str) -> int | None:
+    """Give the place of the last node that a log has from the session that it goes on with."""
+    mine = (at for at, node in enumerate(path) if node.entries[0].session_id in (None, identity))
+    found = next(mine, 0) - 1
+    return None if found < 0 else found
+
+
+def _note_continuation(path: list[Node], inherited: int, wrote: str | None, writer: Writer) -> None:
     """Say in the header which session a log goes on with, and how much of it is that one's."""
     make = writer.make
-    mine = (at for at, node in enumerate(path) if node.entries[0].session_id in (None, make.id))
-    inherited = next(mine, 0) - 1
-    if inherited < 0:
-        return
     length = writer.places.shared_with(path[inherited], opens=PROMPT if _opens(path, inherited + 1) else "")
     ends = [seq for seq in make.closed_at if seq < length]
-    make._wire["parentSession"] = path[inherited].entries[0].session_id
+    make._wire["parentSession"] = wrote
     make._wire["seedLength"] = ends[-1] + 1 if ends else 0
 
 

@@ -4,10 +4,13 @@ Nearly every line has the shape that `_Line` says: it is read in one go, and tex
 the log. Any other line is read field by field; both ways say the same.
 """
 
+from collections.abc import Sequence
+from heapq import nlargest
 from typing import Any, Final
 
 import msgspec
 
+from dsh_session.importers.blocks import LawfulBlocks
 from dsh_session.importers.claude_code.content import answer_blocks, counts, said
 from dsh_session.importers.claude_code.entries import Entry
 from dsh_session.importers.claude_code.values import Fields, boolean, first_text, mapping, string
@@ -33,7 +36,7 @@ class Taken(msgspec.Struct, gc=False):
     """
 
     blocks: list[Any]
-    answers: list[Answer]
+    answers: Sequence[Answer]
     todos: dict[str, Any] | None
     first: Any
     model: str | None
@@ -41,7 +44,7 @@ class Taken(msgspec.Struct, gc=False):
     stop_reason: str | None
     failure: dict[str, Any] | None
     result: Any
-    spent: list[bytes]
+    spent: Sequence[bytes]
 
     @property
     def text(self) -> str:
@@ -53,7 +56,9 @@ class Taken(msgspec.Struct, gc=False):
 
 _NONE: Any = None  # msgspec has no "raw or absent"
 _EMPTY: Final = msgspec.Raw(b'""')
+_QUOTE: Final = ord('"')
 _LONG: Final = 500  # bytes that are worth letting go of
+_LOOKED_FOR: Final = 20  # parts of one line, which is gone through for each of them
 
 
 class _Text(msgspec.Struct, gc=False, tag="text"):
@@ -126,23 +131,15 @@ def _is_text(raw: bytes) -> bool:
     return True
 
 
-def _checked(text: Any, spent: list[bytes]) -> Any:
-    """Let the JSON of a text through as it stands."""
-    raw = bytes(text)
-    if raw[:1] != b'"':
-        raise msgspec.ValidationError("no text")
-    if len(raw) > _LONG:
-        spent.append(raw)
-    return text
-
-
-def without(raw: bytes, spent: list[bytes]) -> bytes:
+def without(raw: bytes, spent: Sequence[bytes]) -> bytes:
     """Give a line without what its event has whole, which is most of a long log.
 
     Example:
         >>> without(b'{"text": "a long story", "id": 1}', [b'"a long story"'])
         b'{"text": "", "id": 1}'
     """
+    if len(spent) > _LOOKED_FOR:
+        spent = nlargest(_LOOKED_FOR, spent, key=len)
     for part in spent:
         # What stands there twice may be somebody else's.
         if raw.count(part) == 1:
@@ -152,12 +149,16 @@ def without(raw: bytes, spent: list[bytes]) -> bytes:
 
 def _taken(line: _Line) -> Taken:
     message = line.message
-    blocks: list[Any] = []
-    answers: list[Answer] = []
+    blocks = LawfulBlocks()
+    answers: list[Answer] | None = None
     todos: dict[str, Any] | None = None
     content: Any = message.content
     first: Any = None
     spent: list[bytes] = []
+    beside: Any = line.toolUseResult
+    if beside is not None and len(beside) > _LONG:
+        # It goes first: much of it is the tool's answer once more, which stands there once then.
+        spent.append(bytes(beside))
     if type(content) is str:
         first = content
         blocks.append({"type": "text", "text": content})
@@ -175,28 +176,40 @@ def _taken(line: _Line) -> Taken:
                     todos[block.id] = block.input
             elif kind is _Answer:
                 told = block.content
-                if bytes(told)[:1] == b'"':
-                    its = [{"type": "text", "text": _checked(told, spent)}]
-                else:
-                    its = [{"type": "text", "text": _checked(one.text, spent)} for one in _texts(told)]
+                its = LawfulBlocks()
+                for text in (told,) if bytes(told)[0] == _QUOTE else [one.text for one in _texts(told)]:
+                    raw = bytes(text)
+                    if raw[0] != _QUOTE:
+                        raise msgspec.ValidationError("no text")
+                    if len(raw) > _LONG:
+                        spent.append(raw)
+                    its.append({"type": "text", "text": text})
+                answers = answers or []
                 answers.append((block.tool_use_id, its, block.is_error is True))
-            elif kind is _Text:
-                words = _checked(block.text, spent)
-                if first is None and len(bytes(words)) > 2:
-                    first = words
-                blocks.append({"type": "text", "text": words})
             else:
-                blocks.append({"type": "reasoning", "text": _checked(block.thinking, spent)})
+                text = block.text if kind is _Text else block.thinking
+                raw = bytes(text)
+                # A text goes on as it stands.
+                if raw[0] != _QUOTE:
+                    raise msgspec.ValidationError("no text")
+                if len(raw) > _LONG:
+                    spent.append(raw)
+                if kind is _Text:
+                    if first is None and len(raw) > 2:
+                        first = text
+                    blocks.append({"type": "text", "text": text})
+                else:
+                    blocks.append({"type": "reasoning", "text": text})
     return Taken(
         blocks,
-        answers,
+        answers or (),
         todos,
         first,
         message.model,
         message.usage,
         message.stop_reason,
         None,
-        line.toolUseResult,
+        beside,
         spent,
     )
 

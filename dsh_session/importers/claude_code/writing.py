@@ -1,9 +1,11 @@
 """One path through the tree, written as a session."""
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from dsh_session.importers.assembler import Assembler
+from dsh_session.importers.blocks import LawfulBlocks
 from dsh_session.importers.book import Book, text_of
 from dsh_session.importers.claude_code.content import said, without_base64
 from dsh_session.importers.claude_code.entries import CONTEXT, PROMPT, RESPONSE, RESULT, SUMMARY, Entry
@@ -28,6 +30,7 @@ class Writer:
         kept: The lines that some compaction kept.
         shared: How many events a fork has in common with its parent.
         places: Where the nodes stand among the events.
+        again: The lines that may be written more than once; None for all.
     """
 
     def __init__(
@@ -57,22 +60,27 @@ class Writer:
         self.places: Places = Places(None if parent is None else parent.places)
         self._parent = parent
         self._has_forks = has_forks
-        self._again = again
+        self.again = again
         self._seqs: dict[Entry, int] = {}
         self._left = Left(make.id)
         book.later(self._left.rows)
         self._todos: dict[str, Any] = {}
         self._model: str | None = None
         self._hooks: int = 0 if parent is None else parent._hooks
+        self._waiting: deque[str] = deque()
+        self._waiting_in: tuple[int | None, int | None] = None, None
         self._is_settled = False
         self._has_met_limit = False
         self._failure: dict[str, Any] | None = None
 
     def write(self, nodes: Iterable[Node]) -> None:
         """Write nodes, in this order."""
-        has_forks = self._has_forks
+        make, has_forks, again = self.make, self._has_forks, self.again
+        before, is_needed = 0, False
         for node in nodes:
-            before = self.make.last + 1
+            if has_forks:
+                before = make.last + 1
+                is_needed = again is None or node.entries[0] in again
             if node.kind == PROMPT:
                 self._write_prompt(node)
             elif node.kind == RESPONSE:
@@ -86,7 +94,9 @@ class Writer:
                     node.attached.sort(key=lambda entry: entry.place)
                 self.write_attached(node.attached)
             if has_forks:
-                self.places.pass_by(node, before, self.make.last + 1)
+                self.places.pass_by(node, before, make.last + 1)
+                if not is_needed:
+                    node.release_lines()
             else:
                 node.release()
 
@@ -194,11 +204,14 @@ class Writer:
                 self._shorten(first, taken.spent)
             make.at(first.number, first.time)
         else:
-            blocks, answers, model, cost, reason, failure, todos = [], [], None, None, None, None, None
+            blocks = LawfulBlocks()
+            answers, model, cost, reason, failure, todos = [], None, None, None, None, None
             for entry in entries:
                 taken = take(entry)
                 if taken.spent:
                     self._shorten(entry, taken.spent)
+                if type(taken.blocks) is not LawfulBlocks:
+                    blocks = [*blocks]
                 blocks += taken.blocks
                 answers += taken.answers
                 model = taken.model or model
@@ -244,7 +257,7 @@ class Writer:
         for call, content, is_error in taken.answers:
             if not call:
                 call = self._first_that_waits(entry)  # noqa: PLW2901 (the log has none)
-            if self._todos and not is_error and call in self._todos and call in make.pending:
+            if self._todos and not is_error and call in self._todos and make.waits_for(call):
                 self._write_todos(self._todos.pop(call))
             made = make.result(call, content, is_error=is_error, meta=meta)
             seq = made if seq is None else seq
@@ -260,11 +273,17 @@ class Writer:
 
     def _first_that_waits(self, entry: Entry) -> str:
         """Give the call that a result without an id answers: they come in the order of the calls."""
-        waiting = self.make.pending
+        make = self.make
+        if self._waiting_in != (make.turn, make.step):
+            self._waiting_in = make.turn, make.step
+            self._waiting = deque(make.pending)
+        waiting = self._waiting
+        while waiting and not make.waits_for(waiting[0]):
+            waiting.popleft()
         if not waiting:
             return ""
         told = f"line {entry.number}: a result names no call; it was given to the first one that waits"
-        self.make.finding("RESULT_WITHOUT_ID", told)
+        make.finding("RESULT_WITHOUT_ID", told)
         return waiting[0]
 
     def _write_todos(self, given: Any) -> None:
@@ -382,9 +401,9 @@ class Writer:
         self._remember(entry, seq)
         return seq
 
-    def _shorten(self, entry: Entry, spent: list[bytes]) -> None:
+    def _shorten(self, entry: Entry, spent: Sequence[bytes]) -> None:
         """Let go of what an event has whole: a long log should not stand in memory twice."""
-        if self._again is not None and entry not in self._again:
+        if self.again is not None and entry not in self.again:
             entry.raw = without(entry.raw, spent)
 
     def _remember(self, entry: Entry, seq: int) -> None:
