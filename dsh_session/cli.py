@@ -19,6 +19,7 @@ import typer
 
 from dsh_session import Context, SessionError, __version__, load, samples
 from dsh_session.commands import convert_log, list_any, validate_logs
+from dsh_session.commands.streams import run
 from dsh_session.commands.talking import count as _count
 from dsh_session.commands.talking import fail as _fail
 from dsh_session.commands.talking import say as _say
@@ -100,6 +101,8 @@ def report(
     content = _page_of(session, relatives, rows).encode("utf-8", "replace")
     try:
         _write(target, content)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         _fail(f"{target} cannot be written: {error.strerror or error}", "choose another place with -o PAGE")
     turns = sum(event.type == "turn/start" for event in session.events)
@@ -158,11 +161,7 @@ app.command("convert")(convert_log)
 
 def main() -> None:
     """Run the command line of this process."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A terminal that cannot show a character shows another one, and goes on.
-            stream.reconfigure(errors="replace")
-    app()
+    run(app)
 
 
 # -------------------------------------------------------------------------------------------------- reading, writing

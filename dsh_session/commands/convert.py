@@ -176,6 +176,8 @@ def _pour(imported: Imported, target: Path, side_table: Path | None) -> None:
 def _put(path: Path, content: bytes) -> None:
     try:
         write(path, content)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         fail(f"{path} cannot be written: {error.strerror or error}", "choose another place")
 
@@ -185,6 +187,8 @@ def _put_table(imported: Imported, path: Path) -> None:
 
     try:
         (export.to_csv if path.suffix == ".csv" else export.to_parquet)(imported.side_table, path)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         fail(f"{path} cannot be written: {error.strerror or error}", "choose another place")
     except ImportError as error:

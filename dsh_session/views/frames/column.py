@@ -266,7 +266,7 @@ class _Times(_Integers):
     def finish(self) -> Any:
         milliseconds = self.whole()
         times = milliseconds.astype("datetime64[ms]")
-        times[milliseconds > _LAST_TIME] = np.datetime64("NaT")
+        times[milliseconds > _LAST_TIME] = np.datetime64("NaT", "ms")
         return pd.Series(times).dt.tz_localize("UTC").array
 
 
