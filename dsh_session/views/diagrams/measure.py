@@ -37,22 +37,24 @@ def width(text: str) -> float:
         >>> round(width("abc"), 2), width("中文")
         (1.8, 2.0)
     """
-    return sum(map(_advance, text))
+    # Whole numbers add up to the same whatever Python adds them; fractions do not.
+    return sum(map(_advance, text)) / 1000
 
 
-def _advance(char: str) -> float:
+def _advance(char: str) -> int:
+    """The advance width of a character, in thousandths of an em."""
     code = ord(char)
     if 0x20 <= code < 0x7F:
-        return _ASCII[code - 0x20] / 1000
+        return _ASCII[code - 0x20]
     category = unicodedata.category(char)
     if category in {"Mn", "Me", "Cf"}:
-        return 0.0
+        return 0
     if unicodedata.east_asian_width(char) in {"W", "F"}:
         # Emoji are drawn larger than the em square.
-        return 1.3 if code >= 0x1F000 else 1.0
+        return 1300 if code >= 0x1F000 else 1000
     if code < 0x0590:  # Latin with accents, Greek, Cyrillic, Armenian
-        return 0.85 if category == "Lu" else 0.65
-    return 1.0
+        return 850 if category == "Lu" else 650
+    return 1000
 
 
 def fit(text: str, room: float) -> str:
@@ -105,10 +107,10 @@ def wrap(text: str, room: float, lines: int) -> list[str]:
 
 def _reach(text: str, room: float) -> int:
     """How many characters of the text fit; a mark goes with its letter."""
-    used = 0.0
+    used, most = 0, 1000 * room
     for at, char in enumerate(text):
         used += _advance(char)
-        if used > room:
+        if used > most:
             return at
     return len(text)
 
@@ -117,7 +119,7 @@ def _split(text: str, room: float) -> tuple[str, str]:
     at = _reach(text, room)
     if at == len(text):
         return text, ""
-    at = _reach(text, room - _advance(_ELLIPSIS))
+    at = _reach(text, room - width(_ELLIPSIS))
     # Where a word ends close by, the cut is there.
     space = text.rfind(" ", at - 6 if at > 12 else at, at)
     at = space if space > 0 else at
