@@ -27,7 +27,7 @@ def test_a_text_that_no_browser_would_give_back_is_written_as_escapes(text: str)
     ("text", "said"),
     [
         ("", "line 1, column 1"),
-        ('{"a": 1,}', "line 1, column 9"),
+        ('{"a": 1,}', "line 1, column [89]"),  # the comma itself, from Python 3.13 on
         ('{\n"a" 1}', "line 2, column 5"),
         ('{"a": 1, "a": 2}', "'a' stands twice"),
         ("NaN", "no number"),
