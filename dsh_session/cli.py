@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsh_session import Context, SessionError, __version__, load, samples
+from dsh_session import Context, SessionError, __version__
 from dsh_session.commands import convert_log, list_any, validate_logs
 from dsh_session.commands.streams import run
 from dsh_session.commands.talking import count as _count
@@ -25,11 +25,13 @@ from dsh_session.commands.talking import fail as _fail
 from dsh_session.commands.talking import say as _say
 from dsh_session.commands.talking import size as _size
 from dsh_session.commands.writing import write as _write
-from dsh_session.importers.registry import recognise
-from dsh_session.lab.log import SAMPLE
+from dsh_session.lab.choice import choose, listed
+from dsh_session.lab.log import SAMPLE, sessions_of
 from dsh_session.views.escape import cut, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dsh_session.core.session import Session
 
 __all__ = ["app", "main"]
@@ -61,6 +63,15 @@ app = typer.Typer(
 LogArgument = Annotated[
     Path | None,
     typer.Argument(metavar="[LOG]", help="Any agent's log; a recorded sample by default.", show_default=False),
+]
+SessionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--session",
+        metavar="NUMBER|ID",
+        help="Which session of a log that holds several; the main one by default.",
+        show_default=False,
+    ),
 ]
 
 
@@ -94,11 +105,13 @@ def report(
         ),
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="How many rows the table of events may have.")] = 1500,
+    wanted: SessionOption = None,
 ) -> None:
     """Write one self-contained HTML page about a log."""
-    session, *relatives = _open(log)
+    sessions, at = _open(log, wanted)
+    session = sessions[at]
     target = _target(log, output)
-    content = _page_of(session, relatives, rows).encode("utf-8", "replace")
+    content = _page_of(session, sessions, rows).encode("utf-8", "replace")
     try:
         _write(target, content)
     except BrokenPipeError:
@@ -114,14 +127,17 @@ def report(
         f"a surface of {_count(len(surface), 'node')} after {_count(surface.replace_generation, 'replacement')}, "
         "and the messages that the model gets."
     )
-    if relatives:
-        others = _count(len(relatives), "other session")
-        _say(f"Beside it the log holds {others}, forks or sub-agents; dsh-session convert writes those, too.")
+    if len(sessions) > 1:
+        _say(
+            f"The log holds {len(sessions):,} sessions, and this is number {at + 1}; "
+            "--session NUMBER or ID shows another one, dsh-session convert writes them all."
+        )
+        _say(f"  {listed(sessions)}")
     for finding in session.findings[:5]:
         _say(f"Note: {finding.message}", style="yellow")
     if len(session.findings) > 5:
         _say(f"Note: {_count(len(session.findings) - 5, 'more finding')}, see the page.", style="yellow")
-    _say(f"Next: {_command('lab', log)}   (JupyterLab, on a tour of this log)")
+    _say(f"Next: {_command('lab', log, wanted)}   (JupyterLab, on a tour of this log)")
 
 
 @app.command()
@@ -138,18 +154,21 @@ def lab(
             help="Where your copy of the tour goes; a folder among your own data by default.", show_default=False
         ),
     ] = None,
+    wanted: SessionOption = None,
 ) -> None:
     """Start JupyterLab on a tour of a log."""
     from dsh_session.lab.server import LabError, prepare, start, working_folder
 
-    if log is not None:
-        _open(log)  # a log that cannot be read is better reported here than in a cell
+    if log is not None or wanted is not None:
+        sessions, at = _open(log, wanted)  # a log that cannot be read is better reported here than in a cell
+        if len(sessions) > 1:
+            _say(f"The log holds {len(sessions):,} sessions, and the tour opens number {at + 1}: {listed(sessions)}")
     try:
         tour = prepare((folder or working_folder()).resolve())
         if tour.kept is not None:
             _say(f"You had edited the tour; your copy is now {tour.kept}.")
         _say(f"Opening {tour.notebook}. Stop the server with Ctrl-C.")
-        start(tour.notebook, log, browser=browser, port=port)
+        start(tour.notebook, log, session=wanted, browser=browser, port=port)
     except LabError as error:
         _fail(str(error))
 
@@ -167,20 +186,15 @@ def main() -> None:
 # -------------------------------------------------------------------------------------------------- reading, writing
 
 
-def _open(log: Path | None) -> tuple[Session, ...]:
-    """Read a log: its session, then the forks and sub-agents that are in it."""
-    if log is None:
-        return (samples.load(SAMPLE),)
+def _open(log: Path | None, wanted: str | None) -> tuple[tuple[Session, ...], int]:
+    """Read a log: all sessions that are in it, and the position of the one that is wanted."""
     try:
-        # What can be read only once, such as a pipe, is not looked at first: it must be a version-0 log.
-        importer = None if log.exists() and not (log.is_file() or log.is_dir()) else recognise(log)
-        # Version 0 is read strictly; what nobody knows is refused in the words of that reader.
-        if importer is None or importer.name == "dsh":
-            return (load(log),)
-        return importer.read(log).sessions
+        sessions = sessions_of(log)
+        return sessions, choose(sessions, wanted)
     except SessionError as error:
         # The message names the file as well; one name, with line and column behind it, is enough.
         message = error.message
+        log = Path(SAMPLE) if log is None else log
         for told in (f"{log}: ", f"line {error.line}: ", f"column {error.column}: "):
             message = message.removeprefix(told)
         place = "".join(f":{number}" for number in (error.line, error.column) if number is not None)
@@ -189,13 +203,13 @@ def _open(log: Path | None) -> tuple[Session, ...]:
         _fail(f"{log}: {error.strerror or error}", "check the path")
 
 
-def _page_of(session: Session, relatives: list[Session], rows: int) -> str:
+def _page_of(session: Session, sessions: Sequence[Session], rows: int) -> str:
     from dsh_session.views.page import page  # pandas and jinja2, which --help does not need
 
-    if not relatives:
+    if len(sessions) == 1:
         return page(session, rows=rows)
     with Context() as ctx:
-        for one in (session, *relatives):
+        for one in sessions:
             ctx.sessions.enter(one)
         return page(session, rows=rows, store=ctx.sessions)
 
@@ -225,13 +239,14 @@ def _target(log: Path | None, output: Path | None) -> Path:
 # ---------------------------------------------------------------------------------------------------- talking
 
 
-def _command(name: str, log: Path | None) -> str:
+def _command(name: str, log: Path | None, wanted: str | None) -> str:
     """How to call another command, spelt as this one was called."""
     program = sys.argv[0] if Path(sys.argv[0]).stem == "dsh-session" else "dsh-session"
     found = shutil.which("dsh-session")
     if found is not None and Path(found) == Path(program):
         program = "dsh-session"
     words = [program, name, *([] if log is None else [str(log)])]
+    words += [] if wanted is None else ["--session", wanted]
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 

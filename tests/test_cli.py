@@ -233,6 +233,21 @@ def test_lab_opens_a_copy_of_the_tour_on_the_sample(here: Path, started: list[An
     assert "--no-browser" not in arguments
     assert f"--ServerApp.root_dir={here / 'tour here'}" in arguments
     assert "DSH_SESSION_LOG" not in variables
+    assert "DSH_SESSION_CHOICE" not in variables
+
+
+@pytest.mark.usefixtures("here")
+def test_lab_hands_over_which_session_is_meant_and_an_older_choice_is_not(
+    started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = ROOT / "tests" / "data" / "logs" / "messages" / "conversations.jsonl"
+    result = run("lab", str(log), "--session", "2", "--folder", ".")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"The log holds \d sessions, and the tour opens number 2: 1 = .*, 2 = ", result.stdout)
+    assert started[0][2]["DSH_SESSION_CHOICE"] == "2"
+    monkeypatch.setenv("DSH_SESSION_CHOICE", "3")
+    assert run("lab", str(log), "--folder", ".").exit_code == 0
+    assert "DSH_SESSION_CHOICE" not in started[1][2]
 
 
 def test_lab_hands_over_the_log_and_how_to_serve(here: Path, started: list[Any]) -> None:

@@ -62,6 +62,9 @@ def convert_log(
     if side_table is not None and side_table.suffix not in _TABLES:
         fail(f"{side_table}: a table is a .csv or a .parquet file", "name it so")
     imported = _read(log, log_format, _options(option or []))
+    nothing = next((one for one in imported.findings if one.code == "NOTHING_READ"), None)
+    if nothing is not None:
+        fail(f"{log}: as {log_format} {nothing.message} ({nothing.code})", "nothing was written")
     target = _target(log, output)
     if is_device(target):
         _pour(imported, target, side_table)

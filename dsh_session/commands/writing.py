@@ -4,8 +4,6 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from dsh_session.commands.output import OutputLostError
-
 
 def is_device(target: Path) -> bool:
     """Tell whether something is written to a pipe or a device, such as ``/dev/stdout``, and not to a file."""
@@ -17,13 +15,9 @@ def write(target: Path, content: bytes) -> None:
 
     Raises:
         OSError: When it cannot be written; what was there is as before.
-        OutputLostError: When it is a pipe, and its reader has left.
     """
     if is_device(target):
-        try:
-            target.write_bytes(content)
-        except BrokenPipeError as error:
-            raise OutputLostError(str(target), error) from error
+        target.write_bytes(content)
         return
     target = target.resolve()
     draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsh_session.lab.log import LOG_VARIABLE, open_log
+from dsh_session.lab.log import LOG_VARIABLE, SESSION_VARIABLE, open_log
 from dsh_session.lab.server import LabError, prepare, start
 
-__all__ = ["LOG_VARIABLE", "LabError", "open_log", "prepare", "start"]
+__all__ = ["LOG_VARIABLE", "SESSION_VARIABLE", "LabError", "open_log", "prepare", "start"]

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import platformdirs
 
-from dsh_session.lab.log import LOG_VARIABLE
+from dsh_session.lab.log import LOG_VARIABLE, SESSION_VARIABLE
 
 __all__ = ["LabError", "Prepared", "command", "environment", "prepare", "start", "working_folder"]
 
@@ -142,14 +142,15 @@ def command(notebook: Path, *, browser: bool = True, port: int | None = None) ->
     ]
 
 
-def environment(log: Path | None) -> dict[str, str]:
+def environment(log: Path | None, session: str | None = None) -> dict[str, str]:
     """The environment of the server and its kernels.
 
     Args:
         log: The log that the tour shall open; the packaged sample by default.
+        session: Which session of it, by number or id; the main one by default.
 
     Returns:
-        This process's environment with the log's absolute path in it.
+        This process's environment with the log's absolute path in it, and the session.
 
     Example:
         >>> "DSH_SESSION_LOG" in environment(None)
@@ -157,19 +158,25 @@ def environment(log: Path | None) -> dict[str, str]:
     """
     variables = dict(os.environ)
     variables.pop(LOG_VARIABLE, None)
+    variables.pop(SESSION_VARIABLE, None)
     if log is not None:
         variables[LOG_VARIABLE] = str(log.resolve())
+    if session is not None:
+        variables[SESSION_VARIABLE] = session
     # The kernel of this environment, and not one of the same name among the user's own.
     variables.setdefault("JUPYTER_PREFER_ENV_PATH", "1")
     return variables
 
 
-def start(notebook: Path, log: Path | None, *, browser: bool = True, port: int | None = None) -> NoReturn:
+def start(
+    notebook: Path, log: Path | None, *, session: str | None = None, browser: bool = True, port: int | None = None
+) -> NoReturn:
     """Become JupyterLab, on a notebook.
 
     Args:
         notebook: The notebook to open.
         log: The log that it shall show; the packaged sample by default.
+        session: Which session of it, by number or id; the main one by default.
         browser: Open a browser.
         port: The port to listen on; the next free one by default.
 
@@ -179,7 +186,7 @@ def start(notebook: Path, log: Path | None, *, browser: bool = True, port: int |
     if importlib.util.find_spec("jupyterlab") is None:
         raise LabError(f"JupyterLab is not installed; run {shlex.quote(sys.executable)} -m pip install jupyterlab")
     arguments = command(notebook, browser=browser, port=port)
-    variables = environment(log)
+    variables = environment(log, session)
     sys.stdout.flush()
     sys.stderr.flush()
     if _CAN_BECOME:

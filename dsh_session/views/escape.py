@@ -364,7 +364,15 @@ def terminal(text: str) -> str:
 
 
 # What spreadsheets take for the start of a formula, the full-width forms included.
-_FORMULA: Final = re.compile(r"\s*[=+\-@＝＋－＠]")
+_STARTS: Final = r"=+\-@＝＋－＠"
+# A cell begins with the text. Where semicolons or tabs separate cells, one also begins after each of them within the
+# text, and after a line end: there the quotes of a file with commas are no quotes. What is looked at ends before the
+# next such place, so that nothing is read twice. Apostrophes are looked through, so that each guard can be undone.
+_FIRST: Final = rf"(?=(?:[^\S\t\n]|')*[\t\n{_STARTS}])"
+_FURTHER: Final = rf"(?=(?:[^\S\t\n]|['\"])*[{_STARTS}])"
+_UNGUARDED: Final = re.compile(rf"\A{_FIRST}|(?<=[;\t\n]){_FURTHER}")
+GUARDED: Final = re.compile(rf"\A'{_FIRST}|(?<=[;\t\n])'{_FURTHER}")
+"""Each apostrophe that `csv_cell` put into a text."""
 
 
 def csv_cell(text: str) -> str:
@@ -374,13 +382,16 @@ def csv_cell(text: str) -> str:
         text: Any string. Numbers need no escape: give them to the writer as numbers.
 
     Returns:
-        The visible text; where a spreadsheet would read a formula, an apostrophe stands before it.
+        The visible text; where a spreadsheet would read a formula, an apostrophe stands before it. That is at the
+        beginning, and within the text where one begins a cell if semicolons, tabs or line ends separate cells.
+        `export.csv_text` takes the apostrophes away.
 
     Example:
         >>> csv_cell("=HYPERLINK(1)")
         "'=HYPERLINK(1)"
+        >>> csv_cell("a;=HYPERLINK(1)")
+        "a;'=HYPERLINK(1)"
         >>> csv_cell("a = b")
         'a = b'
     """
-    text = visible(text)
-    return f"'{text}" if text[:1] in {"\t", "\n"} or _FORMULA.match(text) else text
+    return _UNGUARDED.sub("'", visible(text))

@@ -9,21 +9,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsh_session.views.escape import csv_cell
+from dsh_session.views.escape import GUARDED, csv_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
 
-__all__ = ["to_csv", "to_parquet"]
+__all__ = ["csv_text", "to_csv", "to_parquet"]
 
 
 def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     """Write a frame as CSV that is safe to open in a spreadsheet, whole or not at all.
 
-    Texts are made visible, and an apostrophe stands before those that a spreadsheet would take for a formula; numbers,
-    times and truth values are written as they are, what is missing as nothing. Column names are treated like texts.
+    Texts are made visible, and an apostrophe stands before what a spreadsheet would take for a formula: at the
+    beginning of a text, and after a semicolon, tab or line end in it, where some spreadsheets begin a cell. `csv_text`
+    takes these apostrophes away, and no others. Numbers, times and truth values are written as they are, what is
+    missing as nothing. Column names are treated like texts.
 
     Args:
         frame: Any frame; it is not changed. Row labels are left out.
@@ -39,11 +41,14 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
         >>> import pandas as pd, tempfile
         >>> frame = pd.DataFrame({"text": ["=HYPERLINK(1)", "a, b"], "tokens": [-3, 4]})
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     print(to_csv(frame, f"{folder}/texts.csv").read_text(encoding="utf-8"))
+        ...     path = to_csv(frame, f"{folder}/texts.csv")
+        ...     print(path.read_text(encoding="utf-8"))
+        ...     pd.read_csv(path)["text"].map(csv_text).to_list()
         text,tokens
         '=HYPERLINK(1),-3
         "a, b",4
         <BLANKLINE>
+        ['=HYPERLINK(1)', 'a, b']
     """
     safe = frame.copy(deep=False)
     safe.columns = [_cell(name) for name in frame.columns]
@@ -55,6 +60,22 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
         path,
         lambda draft: safe.to_csv(draft, index=False, encoding="utf-8", lineterminator="\n"),
     )
+
+
+def csv_text(cell: str) -> str:
+    """Give the text of a cell that `to_csv` wrote: for programs, which need no apostrophes.
+
+    Args:
+        cell: A cell, as a reader of CSV gives it.
+
+    Returns:
+        The text as it was made visible, without the apostrophes that keep a spreadsheet from taking it for a formula.
+
+    Example:
+        >>> csv_text("'=HYPERLINK(1)"), csv_text("a;'=1"), csv_text("'twas")
+        ('=HYPERLINK(1)', 'a;=1', "'twas")
+    """
+    return GUARDED.sub("", cell)
 
 
 def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> Path:

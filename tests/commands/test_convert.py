@@ -10,9 +10,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dsh_session import cli, import_log, load
-from dsh_session.lab.log import LOG_VARIABLE, open_log
+from dsh_session.lab.log import LOG_VARIABLE, SESSION_VARIABLE, open_log
 from tests.importers.corpora import LOGS, small_logs
 
+SEVERAL = LOGS / "messages" / "conversations.jsonl"
 FORKED = LOGS / "dsh-2026-08" / "subagent-fork.1.jsonl"
 
 
@@ -224,5 +225,53 @@ def test_a_page_shows_a_session_among_its_forks(here: Path) -> None:
     log = next(path for path in small_logs("claude-code") if import_log(path).forks)
     result = run("report", log, "-o", "page.html")
     assert result.exit_code == 0, result.output
-    assert "Beside it the log holds 1 other session" in result.stdout
+    assert "The log holds 2 sessions, and this is number 1; --session NUMBER or ID shows another one" in result.stdout
     assert import_log(log).forks[0].id in (here / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("by", ["number", "id"])
+def test_a_page_is_about_the_session_that_is_named_and_tells_of_the_others(here: Path, by: str) -> None:
+    sessions = import_log(SEVERAL).sessions
+    assert len(sessions) > 1
+    wanted = "2" if by == "number" else sessions[1].id
+    result = run("report", SEVERAL, "--session", wanted, "-o", "page.html")
+    assert result.exit_code == 0, result.output
+    assert f"It shows the session {sessions[1].id}: " in result.stdout
+    assert f"The log holds {len(sessions)} sessions, and this is number 2;" in result.stdout
+    assert f"1 = {sessions[0].id}, 2 = {sessions[1].id}" in result.stdout
+    assert f"--session {wanted}" in result.stdout.splitlines()[-1]
+    title = re.search(r"<title>(.*?)</title>", (here / "page.html").read_text(encoding="utf-8"))
+    assert title is not None
+    assert sessions[1].id in title[1]
+
+
+@pytest.mark.parametrize("wanted", ["0", "99", "-1", "²", "nobody", ""])
+@pytest.mark.parametrize("command", ["report", "lab"])
+def test_a_session_that_is_not_there_is_refused_with_those_that_are(here: Path, command: str, wanted: str) -> None:
+    said = refuse(command, SEVERAL, "--session", wanted)
+    assert "there is no session with the number or id" in said
+    assert f"1 = {import_log(SEVERAL).session.id}, 2 = " in said
+    assert "NO_SUCH_SESSION" in said
+    assert not list(here.iterdir())
+
+
+def test_the_tour_opens_the_session_that_was_named_and_says_which_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sessions = import_log(SEVERAL).sessions
+    monkeypatch.setenv(LOG_VARIABLE, str(SEVERAL))
+    monkeypatch.delenv(SESSION_VARIABLE, raising=False)
+    assert open_log().id == sessions[0].id
+    assert capsys.readouterr().out.startswith(f"Session 1 of {len(sessions)} in this log. open_log(NUMBER or ID) opens")
+    assert open_log(2).id == open_log(sessions[1].id).id == sessions[1].id
+    monkeypatch.setenv(SESSION_VARIABLE, "2")
+    assert open_log().id == sessions[1].id
+
+
+def test_a_wrong_format_of_which_nothing_is_read_is_refused_and_nothing_is_written(here: Path) -> None:
+    for output in ("session.jsonl", "/dev/stdout"):
+        said = refuse("convert", small_logs("codex")[0], "--format", "claude-code", "-o", output)
+        assert "as claude-code nothing in the file is a message of Claude Code" in said
+        assert "it is a log of Codex: read it as 'codex', or name no format (NOTHING_READ)" in said
+        assert said.count("\n") == 2
+    assert not list(here.iterdir())

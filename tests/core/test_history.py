@@ -1,8 +1,11 @@
 """The replacement forest: the surface at every moment, and what stands for what."""
 
+import copy
 import json
+import pickle
 import random
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -349,12 +352,106 @@ def test_only_text_can_be_traced(text: Any) -> None:
         SurfaceHistory([]).trace(text)
 
 
+def _called(block: dict[str, Any]) -> list[dict[str, Any]]:
+    route = {"provider": "p", "model": "m"}
+    said = {"turn": 1, "step": 1, "content": [block], "provenance": route}
+    after = {**said, "content": []}
+    return [
+        {"seq": seq, "time": 0, "type": "assistant/message", "data": data, "surfaceOp": "append"}
+        for seq, data in enumerate((said, after))
+    ]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "tool_call", "id": "c", "name": "f", "arguments": '{"retry_port": 8080}'},
+        {"type": "tool_call", "id": "c", "name": "f", "arguments": '{"a": "say \\"retry_port 8080\\"\\n"}'},
+        {"type": "tool_call", "id": "c", "name": "f", "arguments": {"retry_port": 8080}},
+        {"type": "data", "value": {"type": None, "in": [{"retry_port": [8080]}]}},
+    ],
+)
+def test_keys_and_numbers_of_what_a_tool_is_called_with_are_traced(block: dict[str, Any]) -> None:
+    history = SurfaceHistory(_called(block))
+    for text in ("retry_port", "8080"):
+        assert history.trace(text)[-1].holders == (0,), text
+    for text in ("arguments", "tool_call", "content"):
+        assert history.trace(text)[-1].holders == (), text
+
+
+def test_what_escapes_in_arguments_stand_for_is_traced_and_what_is_no_json_is_left_alone() -> None:
+    written = json.dumps({"text": 'say "hi"\nagain'})
+    call = {"type": "tool_call", "id": "c", "name": "f", "arguments": written}
+    history = SurfaceHistory(_called(call))
+    assert history.trace('say "hi"\nagain')[-1].holders == (0,)
+    assert history.trace('say \\"hi')[-1].holders == (0,)
+    for broken in ('{"a": "\\', "[" * 100_000 + "\\", "1" * 5_000 + "\\n", "\\"):
+        assert SurfaceHistory(_called({**call, "arguments": broken})).trace("again")[-1].holders == ()
+    assert SurfaceHistory(_called({**call, "arguments": {"n": 10**5_000}})).trace("again")[-1].holders == ()
+
+
+def test_the_names_of_a_tool_s_parameters_are_traced_and_the_format_s_are_not() -> None:
+    parameters = {"type": "object", "properties": {"depth_limit": {"type": "integer", "maximum": 12}}}
+    tools = [{"name": "walk", "description": "Walks.", "parameters": parameters}]
+    header = {"config": {"provider": "p", "model": "m"}, "tools": tools}
+    first = {"seq": 0, "time": 0, "type": "request/header", "data": {"reason": "initial", "header": header}}
+    answer = {**_called({"type": "text", "text": ""})[1], "seq": 1}
+    history = SurfaceHistory([first, answer])
+    assert [history.trace(text)[0].holders for text in ("depth_limit", "integer", "12", "walk")] == [(0,)] * 4
+    assert [history.trace(text)[0].holders for text in ("parameters", "description")] == [()] * 2
+
+
 def test_a_word_that_every_message_holds_is_traced_in_one_pass() -> None:
     many = SurfaceHistory(_spoken(_random_log([(1, 0)] * 20_000), [0, 6] * 10_000))
     start = time.process_time()
     points = many.trace("8080")
     assert time.process_time() - start < 5
     assert len(points[-1].holders) == 19_999
+
+
+def _replaced_within(count: int) -> SurfaceHistory:
+    """Say a word in every message, and replace one in the middle of the surface after each second request."""
+    log = _spoken(_random_log([(1, 0)] * (2 * count)), [0, 6] * count)
+    events, nodes = [], []
+    for at in range(0, len(log), 2):
+        for event in log[at : at + 2]:
+            events.append({**event, "seq": len(events)})
+            nodes.append(len(events) - 1)
+        if at % 4:
+            taken = nodes[len(nodes) // 2]
+            replace = {"op": "replace", "start": taken, "end": taken}
+            events.append({**log[0], "seq": len(events), "surfaceOp": replace, "sourceEventSeqs": [taken]})
+            nodes[len(nodes) // 2] = len(events) - 1
+    return SurfaceHistory(events)
+
+
+def test_what_a_trace_keeps_grows_with_the_log_and_not_with_its_square() -> None:
+    peaks = []
+    for count in (500, 2_000):
+        history = _replaced_within(count)
+        assert len(history.replacements) > count / 3
+        tracemalloc.start()
+        points = history.trace("8080")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(points[-1].holders) > count
+    assert peaks[1] < 7 * peaks[0], "four times the log; its square would be sixteen times as much"
+
+
+def test_the_holders_of_a_request_are_a_sequence_like_any_other() -> None:
+    history = _replaced_within(20)
+    point = history.trace("8080")[-1]
+    expected = tuple(history.at(point.request - 1))
+    holders = point.holders
+    assert holders == expected
+    assert (len(holders), holders[0], holders[-1]) == (len(expected), expected[0], expected[-1])
+    assert [holders[at] for at in range(-len(expected), len(expected))] == [*expected, *expected]
+    assert (holders[3:9:2], tuple(reversed(holders))) == (expected[3:9:2], expected[::-1])
+    assert holders == pickle.loads(pickle.dumps(holders)) == copy.deepcopy(holders)
+    with pytest.raises(IndexError):
+        holders[len(expected)]
+    with pytest.raises(TypeError):
+        holders._length = 0  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import re
 import time
 import unicodedata
 from html.parser import HTMLParser
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsh_session.views import escape
+from dsh_session.views.export import csv_text
 from dsh_session.views.render import render
 from tests.views.engines import ENGINES
 from tests.views.hostile import HOSTILE
@@ -244,4 +246,29 @@ def test_a_cell_survives_a_csv_file(text: str) -> None:
     file = io.StringIO()
     csv.writer(file).writerow([cell, "next"])
     assert next(csv.reader(io.StringIO(file.getvalue(), newline=""))) == [cell, "next"]
-    assert cell.removeprefix("'") == escape.visible(text).removeprefix("'")
+    assert csv_text(cell) == escape.visible(text)
+
+
+@given(st.text(alphabet=";\t\n '\"=+-@\u00a0a＝", max_size=12))
+def test_what_guards_a_cell_can_be_taken_away_again(text: str) -> None:
+    cell = escape.csv_cell(text)
+    assert csv_text(cell) == escape.visible(text)
+    file = io.StringIO()
+    csv.writer(file).writerow(["1", cell, "2"])
+    for separator in ";\t":
+        # As a spreadsheet of another locale, to which a quote within a cell is none.
+        for part in re.split(rf"[{separator}\n]", file.getvalue().rstrip("\r\n")):
+            assert not re.match(r"[\s\"]*[=+\-@＝]", part), part
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("a;=cmd|' /C calc'!A0", "a;'=cmd|' /C calc'!A0"),
+        ('a; "=1"', 'a;\' "=1"'),
+        ("a\n- b\n- c", "a\n'- b\n'- c"),
+        ("a; b-c, d", "a; b-c, d"),
+    ],
+)
+def test_a_formula_behind_another_separator_is_text_too(text: str, cell: str) -> None:
+    assert escape.csv_cell(text) == cell
