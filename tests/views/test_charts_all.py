@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from matplotlib.figure import Figure
 
-from dsh_session import Session, SurfaceHistory, load
+from dsh_session import Replace, Session, SurfaceHistory, load
 from dsh_session.views import charts
 from dsh_session.views.charts.chart import Chart
-from dsh_session.views.charts.parts import Mark, mark
+from dsh_session.views.charts.parts import Mark, mark, unmarked
 from dsh_session.views.charts.style import FILLS, LINE
 from dsh_session.views.palette import DARK, LIGHT, contrast
+from dsh_session.views.window import ViewError
 from tests.views.drawn_logs import COMPACTED, LOGS, name_of, sessions
 from tests.views.hostile import HOSTILE, hostile_session
 
@@ -178,9 +179,92 @@ def test_lifetimes_have_a_bar_for_each_node(compacted: Session) -> None:
     assert bars == int(table["surface_op"].notna().sum())
 
 
-def test_thousands_of_nodes_become_areas_and_crowded_lanes_are_thinned() -> None:
-    from dsh_session import Replace
+def replaced(times: int) -> Session:
+    """Make a log in which every third event replaces the one or two nodes before it."""
+    session = Session("replaced", clock=lambda: 0)
+    data = {"content": [{"type": "text", "text": "x"}], "source": {"kind": "user"}}
+    for number in range(times):
+        session.append("user/message", data, surface_op="append")
+        session.append("user/message", data, surface_op="append")
+        first, last = session.seq - 1 - number % 2, session.seq - 1
+        session.append(
+            "user/message", data, surface_op=Replace(first, last), source_event_seqs=list(range(first, last + 1))
+        )
+    return session
 
+
+def told(figure: Figure) -> str:
+    return "\n".join(text.get_text() for text in figure.axes[0].texts)
+
+
+def dashes(figure: Figure) -> int:
+    return sum(line.get_linestyle() == "--" for line in figure.axes[0].lines)
+
+
+def test_a_chart_says_how_many_replacements_it_marks() -> None:
+    few, many = charts.lifetimes(replaced(150)), charts.lifetimes(replaced(400))
+    assert (dashes(few), dashes(many)) == (150, 150)
+    assert "dashed lines mark" not in told(few)
+    assert "dashed lines mark 150 of 400 replacements, the largest" in told(many)
+
+
+def test_all_replacements_are_marked_for_who_asks_or_none() -> None:
+    session = replaced(400)
+    everything = charts.lifetimes(session, marks=None)
+    assert dashes(everything) == 400
+    assert "dashed lines mark" not in told(everything)
+    nothing = charts.lifetimes(session, marks=0)
+    assert dashes(nothing) == 0
+    assert "none of 400 replacements is marked" in told(nothing)
+    assert "a dashed line marks 1 of 400 replacements" in told(charts.lifetimes(session, marks=1))
+
+
+def test_a_window_shows_the_nodes_and_the_replacements_of_its_events() -> None:
+    session = replaced(400)
+    start, stop = 300, 390
+    chart = charts.lifetimes(session, window=(start, stop))
+    history = SurfaceHistory(session)
+    there = set(history.at(start)).union(*(history.at(seq) for seq in range(start, stop)))
+    left, right = chart.axes[0].get_xlim()
+    assert left == start
+    assert stop <= right < stop + 1
+    assert dashes(chart) == 30
+    assert f"lifetimes of {len(there):,} surface nodes over seq 300 to 389, 30 replacements" in repr(chart)
+    assert "90 events of 1,200" in told(chart)
+    assert chart.axes[0].get_title(loc="left").endswith("30 replacements")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"window": (5, 5)}, "VIEW_WINDOW"),
+        ({"window": (-1, 5)}, "VIEW_SEQ"),
+        ({"window": (0, 10_000)}, "VIEW_SEQ"),
+        ({"marks": -1}, "VIEW_WINDOW"),
+    ],
+)
+def test_a_window_that_is_none_is_refused(options: dict[str, Any], code: str, compacted: Session) -> None:
+    with pytest.raises(ViewError) as caught:
+        charts.lifetimes(compacted, **options)
+    assert caught.value.code == code
+
+
+def test_every_chart_with_marks_says_which_are_missing() -> None:
+    marks = [Mark(at, "", at) for at in range(151)]
+    assert unmarked(marks, "removal") == "dashed lines mark 150 of 151 removals, the largest"
+    assert unmarked(marks[1:], "removal") == ""
+    session = Session("long", clock=lambda: 0, check_payloads=False)
+    data = {"content": [{"type": "text", "text": "x" * 40}]}
+    for _ in range(160):
+        session.append("user/message", data, surface_op="append")
+        last = session.seq - 1
+        session.append("assistant/message", data, surface_op="append")
+        session.append("user/message", data, surface_op=Replace(last, last), source_event_seqs=[last])
+    for name in ("context", "prefix_reuse"):
+        assert "dashed lines mark 150 of 159 surface changes" in told(draw(name, session))
+
+
+def test_thousands_of_nodes_become_areas_and_crowded_lanes_are_thinned() -> None:
     session = Session("many", clock=lambda: 0)
     data = {"content": [{"type": "text", "text": "x"}], "source": {"kind": "user"}}
     for number in range(3_000):

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter
 
 from dsh_session.compaction.meter import TokenMeter
 from dsh_session.views.charts.chart import drawn_on
-from dsh_session.views.charts.parts import Mark, columns, finish, legend, mark, patch, request_axis, say
+from dsh_session.views.charts.parts import Mark, columns, finish, legend, mark, patch, request_axis, say, unmarked
 from dsh_session.views.charts.style import FILLS, LINE, tick, tokens
 from dsh_session.views.frames.log import log_of
 from dsh_session.views.frames.requests import KINDS_SENT, requests
@@ -72,8 +72,10 @@ def context(
         request_axis(axes, len(found), share, "the largest")
         legend(axes, [*([line] if line else ()), *reversed(handles)], theme)
         title = f"tokens in each of {counted(len(found), 'request')}, by kind"
-        finish(axes, figure, session, title, _note(found, is_drawn=line is not None), theme)
-        mark(axes, _marks(found), theme)
+        marks = _marks(found)
+        note = "\n".join(filter(None, (_note(found, is_drawn=line is not None), unmarked(marks, "surface change"))))
+        finish(axes, figure, session, title, note, theme)
+        mark(axes, marks, theme)
     return figure
 
 

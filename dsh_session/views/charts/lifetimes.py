@@ -8,12 +8,13 @@ from matplotlib.collections import PolyCollection
 from matplotlib.ticker import MaxNLocator
 
 from dsh_session.views.charts.chart import drawn_on
-from dsh_session.views.charts.parts import Mark, finish, mark, say
+from dsh_session.views.charts.parts import MARKED, Mark, finish, mark, say, unmarked
 from dsh_session.views.charts.style import FILLS, LINE
 from dsh_session.views.describe import kind
 from dsh_session.views.frames.log import log_of
 from dsh_session.views.palette import LIGHT, Theme, ThemeName, theme_of
 from dsh_session.views.payload import counted
+from dsh_session.views.window import ViewError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +34,7 @@ _CORNERS: Final = 400
 # A lane of more shapes than this shows one node of several; the rest would be thinner than a pixel.
 _SHAPES: Final = 1_000
 _GAP: Final = 0.35
+_INCHES: Final = 0.62  # of a chart, for each unit of its lanes
 
 _Point = tuple[float, float]
 
@@ -45,7 +47,14 @@ class _Life(NamedTuple):
     stays: bool
 
 
-def lifetimes(session: Logged, *, ax: Axes | None = None, theme: Theme | ThemeName = LIGHT) -> Figure:
+def lifetimes(
+    session: Logged,
+    *,
+    window: tuple[int, int] | None = None,
+    marks: int | None = MARKED,
+    ax: Axes | None = None,
+    theme: Theme | ThemeName = LIGHT,
+) -> Figure:
     """Draw a bar for each node of the surface, from its entry to the replacement that shadowed it.
 
     Each kind has its lane, nodes in it come in the order of their entry. In a lane of very many nodes, bars that end
@@ -53,26 +62,39 @@ def lifetimes(session: Logged, *, ax: Axes | None = None, theme: Theme | ThemeNa
 
     Args:
         session: Any session, or a history of one.
+        window: The events that are shown, from the first seq up to and without the second; all by default. Nodes
+            that were on the surface meanwhile are shown, and replacements that happened then.
+        marks: How many replacements a dashed line marks: the largest, and a note says so; all with `None`.
         ax: Axes to draw on; without them it is a chart of its own.
         theme: `light` or `dark`, or colours of your own.
 
     Returns:
         The figure: a `Chart`, or the one that `ax` stands in.
 
+    Raises:
+        ViewError: `VIEW_WINDOW` when the window is none, or the number of marks is negative; `VIEW_SEQ` when the
+            log has no such events.
+
     Example:
         >>> from dsh_session import samples
-        >>> lifetimes(samples.load("pi-compacted-twice"))
+        >>> session = samples.load("pi-compacted-twice")
+        >>> lifetimes(session)
         <Chart: pi-compacted-twice: lifetimes of 998 surface nodes over 2,540 events, 2 replacements>
+        >>> lifetimes(session, window=(0, 1000))
+        <Chart: pi-compacted-twice: lifetimes of 397 surface nodes over seq 0 to 999, 1 replacement>
     """
     theme = theme_of(theme)
     log = log_of(session)
-    lanes = _lives(log)
+    start, stop = _window(window, len(log.events))
+    if marks is not None and marks < 0:
+        raise ViewError("VIEW_WINDOW", f"{marks} marks cannot be drawn; give a number from 0, or None for all")
+    lanes = _lives(log, start, stop)
+    replaced = [one for one in _marks(log) if start <= one.at < stop]
     count = sum(map(len, lanes.values()))
     # Lanes grow with the root of what is in them, so that a lane of three stays visible beside one of thousands.
     heights = {name: max(0.55, len(lives) ** 0.5 / max(count, 1) ** 0.5 * 6) for name, lives in lanes.items()}
-    with drawn_on(ax, theme, size=(9.0, max(2.8, 1.6 + 0.62 * sum(heights.values())))) as (axes, figure):
-        end = max(len(log.events), 1)
-        axes.set_xlim(0, end * 1.005)
+    with drawn_on(ax, theme, size=(9.0, max(2.8, 1.6 + _INCHES * sum(heights.values())))) as (axes, figure):
+        axes.set_xlim(start, stop + 0.005 * (stop - start))
         floor = 0.0
         middles = []
         left_out = 1
@@ -83,35 +105,53 @@ def lifetimes(session: Logged, *, ax: Axes | None = None, theme: Theme | ThemeNa
             floor += heights[name] + _GAP
             axes.axhline(floor - _GAP / 2, color=theme.muted, alpha=0.35, linewidth=0.6, zorder=1)
         if not count:
-            say(axes, "nothing has been on the surface yet", theme)
-        head = 0.9 if log.replacements else 0.1
+            say(axes, "nothing has been on the surface yet" if window is None else "the surface was empty then", theme)
+        head = 0.9 if replaced else 0.1
         axes.set_ylim(max(floor, 1.0), -head)
         axes.set_yticks(middles, [f"{name}\n{len(lives):,}" for name, lives in lanes.items()])
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("log position (seq)")
         axes.set_ylabel("nodes by kind, in order of entry")
-        title = (
-            f"lifetimes of {count:,} surface {'node' if count == 1 else 'nodes'} over "
-            f"{len(log.events):,} {'event' if len(log.events) == 1 else 'events'}, "
-            f"{counted(len(log.replacements), 'replacement')}"
-        )
-        note = "from entry to shadowing; thick right edge: still there; lanes are not to one scale"
+        events, further = counted(len(log.events), "event"), []
+        if window is not None:
+            events = f"seq {start:,} to {stop - 1:,}"
+            further.append(f"{counted(stop - start, 'event')} of {len(log.events):,}")
         if left_out > 1:
-            note += f"; crowded lanes show one node of {left_out} or fewer"
+            further.append(f"crowded lanes show one node of {left_out} or fewer")
+        further.append(unmarked(replaced, "replacement", most=marks))
+        title = f"lifetimes of {counted(count, 'surface node')} over {events}, {counted(len(replaced), 'replacement')}"
+        note = "from entry to shadowing; thick right edge: still there; lanes are not to one scale"
+        note = "\n".join(filter(None, (note, "; ".join(filter(None, further)))))
         finish(axes, figure, session, title, note, theme)
-        mark(axes, _marks(log), theme)
+        mark(axes, replaced, theme, most=marks)
     return figure
 
 
-def _lives(log: Log) -> dict[str, list[_Life]]:
-    """The lives of all nodes that ever were, by kind, in order of entry."""
+def _window(window: tuple[int, int] | None, count: int) -> tuple[int, int]:
+    """From which seq to which; an empty log has room for one event."""
+    if window is None:
+        return 0, max(count, 1)
+    start, stop = window
+    if start >= stop:
+        raise ViewError("VIEW_WINDOW", f"no event is in the window from seq {start} up to {stop}; give (start, stop)")
+    if start < 0 or stop > count:
+        raise ViewError(
+            "VIEW_SEQ", f"the window from seq {start} up to {stop} is not within the log, which has {count} events"
+        )
+    return start, stop
+
+
+def _lives(log: Log, start: int, stop: int) -> dict[str, list[_Life]]:
+    """The lives of the nodes that were there meanwhile, by kind, in order of entry."""
     left = {seq: replacement.seq for replacement in log.replacements for seq in replacement.shadowed_seqs}
     end = len(log.events)
     lanes: dict[str, list[_Life]] = {name: [] for name in _LANES}
     for event in log.events:
         if event.surface_op is not None:
             gone = left.get(event.seq)
+            if event.seq >= stop or (gone is not None and gone <= start):
+                continue
             lanes[kind(event)].append(_Life(event.seq, end if gone is None else gone, gone is None))
     return {name: lives for name, lives in lanes.items() if lives}
 
@@ -128,9 +168,9 @@ def _lane(axes: Axes, name: str, lives: Sequence[_Life], floor: float, height: f
         shapes.append([*_entries(run, top, unit), (run[0].left, bottom), (run[0].left, top)])
         if run[0].stays:
             edges.append([(run[0].left, top), (run[0].left, bottom)])
-    areas = PolyCollection(
-        shapes, facecolors=fill.colour, edgecolors=LINE, linewidths=0.7 if len(shapes) < 400 else 0.2, zorder=2
-    )
+    # An outline takes a fifth of a thin bar at most, or the lane would have its colour.
+    outline = min(0.7, 0.2 * _INCHES * 72 * height / len(shapes))
+    areas = PolyCollection(shapes, facecolors=fill.colour, edgecolors=LINE, linewidths=outline, zorder=2)
     areas.set_hatch(fill.hatch)
     axes.add_collection(areas, autolim=False)
     for edge in edges if len(edges) < 400 else [[edges[0][0], edges[-1][1]]]:

@@ -23,13 +23,28 @@ if TYPE_CHECKING:
     from dsh_session.views.frames.requests import Request
     from dsh_session.views.palette import Theme
 
-__all__ = ["MOST_COLUMNS", "Mark", "breaks", "columns", "finish", "legend", "mark", "patch", "request_axis", "say"]
+__all__ = [
+    "MARKED",
+    "MOST_COLUMNS",
+    "Mark",
+    "breaks",
+    "columns",
+    "finish",
+    "legend",
+    "mark",
+    "patch",
+    "request_axis",
+    "say",
+    "unmarked",
+]
 
 MOST_COLUMNS: Final = 500
 """More columns than these are narrower than a line; several requests then share one."""
 
+MARKED: Final = 150
+"""So many marks are drawn by default; more would lie upon each other."""
+
 _LABELLED: Final = 4
-_MARKED: Final = 150
 # So wide, as a part of the axes, is a label.
 _WIDTH: Final = 0.24
 
@@ -48,13 +63,14 @@ class Mark(NamedTuple):
     weight: float
 
 
-def mark(ax: Axes, marks: Sequence[Mark], theme: Theme) -> None:
+def mark(ax: Axes, marks: Sequence[Mark], theme: Theme, *, most: int | None = MARKED) -> None:
     """Draw a dashed line at each mark, with labels at the heaviest ones.
 
     Args:
         ax: The axes; its limits are set already.
         marks: The marks, from left to right.
         theme: Light or dark.
+        most: How many are drawn, the heaviest ones; all with `None`. `unmarked` has the words for the others.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -68,17 +84,18 @@ def mark(ax: Axes, marks: Sequence[Mark], theme: Theme) -> None:
     thin = len(marks) > 2 * _LABELLED
     # Of many that weigh the same, those that are drawn lie all over the axis: multiples of the golden ratio do.
     heaviest = sorted(range(len(marks)), key=lambda at: (-marks[at].weight, at * 0.6180339887 % 1))
-    for at in sorted(heaviest[:_MARKED]):
+    drawn = heaviest[:most]
+    for at in sorted(drawn):
         ax.axvline(
             marks[at].at,
             color=theme.stands_for,
             linewidth=0.8 if thin else 1.8,
             linestyle=(0, (5, 3)),
             zorder=4,
-            alpha=0.7 if len(marks) > _MARKED else 1.0,
+            alpha=0.7 if len(drawn) >= MARKED else 1.0,
         )
     taken: list[tuple[float, int]] = []
-    for at in sorted(heaviest[:_LABELLED]):
+    for at in sorted(drawn[:_LABELLED]):
         place = (marks[at].at - left) / (right - left)
         is_right = place > 0.78
         begin = place - _WIDTH if is_right else place
@@ -102,6 +119,32 @@ def mark(ax: Axes, marks: Sequence[Mark], theme: Theme) -> None:
             bbox={"facecolor": theme.page, "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
             zorder=6,
         )
+
+
+def unmarked(marks: Sequence[Mark], noun: str, *, most: int | None = MARKED) -> str:
+    """What a note says about marks that `mark` does not draw.
+
+    Args:
+        marks: The marks.
+        noun: What one of them stands for.
+        most: How many are drawn; all with `None`.
+
+    Returns:
+        A line, or nothing where all are drawn.
+
+    Example:
+        >>> unmarked([Mark(at, "", 1.0) for at in range(3_000)], "replacement")
+        'dashed lines mark 150 of 3,000 replacements, spread over all of them'
+        >>> unmarked([], "replacement")
+        ''
+    """
+    if most is None or len(marks) <= most:
+        return ""
+    if not most:
+        return f"none of {counted(len(marks), noun)} is marked"
+    lines = "a dashed line marks" if most == 1 else "dashed lines mark"
+    which = "the largest" if len({one.weight for one in marks}) > 1 else "spread over all of them"
+    return f"{lines} {most:,} of {counted(len(marks), noun)}, {which}"
 
 
 def breaks(requests: Sequence[Request], scale: float = 1.0) -> list[Mark]:
@@ -237,7 +280,7 @@ def finish(ax: Axes, figure: Figure, session: Logged, title: str, note: str, the
         figure: Their figure; one of ours gets the title as its description.
         session: What is shown; a session's id stands before the title.
         title: What is to be seen; nothing in it comes from a log.
-        note: How to read it, in a line below.
+        note: How to read it, in a line or two below.
         theme: Light or dark.
 
     Example:
@@ -250,7 +293,7 @@ def finish(ax: Axes, figure: Figure, session: Logged, title: str, note: str, the
     """
     whole = f"{session.id}: {title}" if isinstance(session, Session) else title
     shown = f"{label(session.id)}: {title}" if isinstance(session, Session) else title
-    ax.set_title(shown, loc="left", fontsize=12, color=theme.ink, pad=24 if note else 10)
+    ax.set_title(shown, loc="left", fontsize=12, color=theme.ink, pad=10 + (14 if note else 0) + 12 * note.count("\n"))
     if note:
         ax.annotate(
             note,

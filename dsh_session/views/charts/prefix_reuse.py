@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from dsh_session.compaction.meter import TokenMeter
 from dsh_session.views.charts.chart import drawn_on
-from dsh_session.views.charts.parts import breaks, columns, finish, legend, mark, request_axis, say
+from dsh_session.views.charts.parts import breaks, columns, finish, legend, mark, request_axis, say, unmarked
 from dsh_session.views.charts.style import FILLS, LINE
 from dsh_session.views.frames.log import log_of
 from dsh_session.views.frames.requests import requests
@@ -66,9 +66,12 @@ def prefix_reuse(
         axes.grid(axis="y", color=theme.muted, alpha=0.25, linewidth=0.6)
         request_axis(axes, len(found), share, "the least")
         title = f"how much of each request begins as the one before, {counted(len(found), 'request')}"
-        finish(axes, figure, session, title, "estimated from the log; what a provider really cached may differ", theme)
+        marks = breaks(found)
+        note = "estimated from the log; what a provider really cached may differ"
+        note = "\n".join(filter(None, (note, unmarked(marks, "surface change"))))
+        finish(axes, figure, session, title, note, theme)
         _headers(axes, found, theme)
-        mark(axes, breaks(found), theme)
+        mark(axes, marks, theme)
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from dsh_session.core.history import SurfaceHistory
 from dsh_session.views.charts.chart import drawn_on
-from dsh_session.views.charts.parts import Mark, finish, legend, mark, patch, request_axis, say
+from dsh_session.views.charts.parts import Mark, finish, legend, mark, patch, request_axis, say, unmarked
 from dsh_session.views.charts.style import FILLS, LINE, label
 from dsh_session.views.frames.log import log_of
 from dsh_session.views.frames.values import passing
@@ -69,8 +69,9 @@ def trace(session: Logged, text: str, *, ax: Axes | None = None, theme: Theme | 
         axes.tick_params(axis="y", length=0)
         legend(axes, [patch(name) for name in _NAMES.values() if name in there], theme)
         title = f"what {counted(len(points), 'request')} had of “{label(text)}”"
-        finish(axes, figure, session, title, "", theme)
-        mark(axes, _marks(points), theme)
+        marks = _marks(points)
+        finish(axes, figure, session, title, unmarked(marks, "removal"), theme)
+        mark(axes, marks, theme)
     return figure
 
 
