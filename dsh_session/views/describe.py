@@ -104,7 +104,7 @@ def kind(event: SessionEvent) -> str:
     """
     found = _KIND_OF_TYPE.get(event.type, "other")
     if found == "user":
-        if isinstance(event.surface_op, Mapping):
+        if isinstance(event.surface_op, dict):
             return "summary"
         # Most messages name no such plugin, not even in an escaped form; they need not be decoded for this.
         line = event._line

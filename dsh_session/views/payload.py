@@ -5,7 +5,6 @@ Nothing here raises, walks into a value deeper than one level, or looks at more 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +21,7 @@ _BLOCKS: Final = 50
 
 def field(value: object, key: str) -> Any:
     """The value of a key, None where the value is no object or has no such key."""
-    return value.get(key) if isinstance(value, Mapping) else None
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def items(value: object) -> Sequence[Any]:
@@ -46,7 +45,7 @@ def words(value: object, limit: int) -> str:
             return "a very long integer"
     if isinstance(value, list):
         return counted(len(value), "item")
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return words(value["kind"], limit) if isinstance(value.get("kind"), str) else counted(len(value), "field")
     return cut(type(value).__name__, limit)
 

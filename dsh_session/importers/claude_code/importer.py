@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from dsh_session.core.quiet import no_collections
 from dsh_session.core.session import Session
 from dsh_session.importers.book import Book, text_of
 from dsh_session.importers.claude_code.agents import (
@@ -17,7 +18,6 @@ from dsh_session.importers.claude_code.agents import (
 )
 from dsh_session.importers.claude_code.entries import Entry, entries
 from dsh_session.importers.claude_code.growing import grow
-from dsh_session.importers.claude_code.quiet import no_collections
 from dsh_session.importers.claude_code.sessions import write_tree
 from dsh_session.importers.claude_code.values import Fields, fields_of, string
 from dsh_session.importers.detection import Sample

@@ -48,7 +48,7 @@ def record(value: object) -> Mapping[str, Any]:
         >>> record({"a": 1}), record("{{tools}}")
         ({'a': 1}, {})
     """
-    return value if isinstance(value, Mapping) else _NOTHING
+    return value if isinstance(value, dict) else _NOTHING
 
 
 def items(value: object) -> list[Any]:

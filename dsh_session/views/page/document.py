@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import jinja2
 from markupsafe import Markup
 
+from dsh_session.core.quiet import no_collections
 from dsh_session.core.session import Session
 from dsh_session.views.describe import KINDS
 from dsh_session.views.diagram import diagram_css
@@ -84,6 +85,8 @@ def page(session: Session, *, rows: int = 1500, store: SessionStore | None = Non
     material = Material(session, store, rows)
     style = diagram_css() + chart_css() + _file("page.css")
     script = _file("page.js")
+    with no_collections():
+        sections = list(_sections(material))
     return _template(
         "page.html.j2"
     ).render(
@@ -92,7 +95,7 @@ def page(session: Session, *, rows: int = 1500, store: SessionStore | None = Non
         script=Markup(script),  # noqa: S704 -- our own files
         name=cut(one_line(session.id[:1000]), 200),
         findings=len(session.findings),
-        sections=list(_sections(material)),
+        sections=sections,
     )
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collections() -> Iterator[None]:
-    """Do without automatic collections; a log of many lines costs a fifth more with them.
+    """Do without automatic collections; what is made of a long log costs up to a fifth more with them.
 
     A collector that was off before stays off. What was made meanwhile is not gone through at the end either: it
     counts as old from then on, and the next full collection sees to it.
