@@ -145,14 +145,20 @@ class Context:
         """Set a plugin up in a child context of its own.
 
         Args:
-            plugin: Called with the child context.
+            plugin: Called with the child context; a plain function.
 
         Returns:
             That child; closing it takes the plugin out again.
 
         Raises:
-            ContextError: ``CONTEXT_CLOSED``.
+            ContextError: ``CONTEXT_CLOSED``; ``CONTEXT_ASYNC`` for a coroutine function.
         """
+        self.require_open()
+        require_callable(plugin, "a plugin")
+        if is_coroutine_function(plugin):
+            raise ContextError(
+                "CONTEXT_ASYNC", "a plugin must be a plain function: nobody would await what a coroutine sets up"
+            )
         child = self.child()
         try:
             plugin(child)
@@ -239,24 +245,39 @@ class Context:
         failures: list[BaseException] = []
         for undo in self._undoing():
             try:
-                answer = undo.context.aclose() if isinstance(undo, _Closing) else undo()
+                answer = undo()
                 if is_awaitable(answer):
                     await answer
             except BaseException as error:  # noqa: BLE001 (the others are undone all the same)
                 failures.append(error)
         _raise(failures)
 
-    def _undoing(self) -> Any:
+    def _undoing(self) -> Iterator[Undo]:
+        """Take out the effects, last first, and in the place of a child those of the child."""
+        # Without recursion: children of children may be many, and none may stay open.
         self._closed = True
-        while self._effects:
-            _, undo = self._effects.popitem()
-            yield undo
+        closing = [self]
+        while closing:
+            effects = closing[-1]._effects
+            if not effects:
+                closing.pop()
+                continue
+            _, undo = effects.popitem()
+            if not isinstance(undo, _Closing):
+                yield undo
+            elif not undo.context._closed:
+                undo.context._closed = True
+                closing.append(undo.context)
 
     def _has_async_effects(self) -> bool:
-        return any(
-            undo.context._has_async_effects() if isinstance(undo, _Closing) else is_coroutine_function(undo)
-            for undo in list(self._effects.values())
-        )
+        contexts = [self]
+        while contexts:
+            for undo in list(contexts.pop()._effects.values()):
+                if isinstance(undo, _Closing):
+                    contexts.append(undo.context)
+                elif is_coroutine_function(undo):
+                    return True
+        return False
 
     def __enter__(self) -> Self:
         """Give itself."""

@@ -26,6 +26,8 @@ class Pen:
 
     def __init__(self, session: Session, *, provider: str | None = None, model: str | None = None) -> None:
         """Take the session, and the route of what names none; see `dsh_session.Recorder`."""
+        if not isinstance(session, Session):
+            raise TypeError(f"a recorder writes to a Session, not to {type(session).__name__}")
         self.session = session
         self._provider = provider
         self._model = model

@@ -66,7 +66,7 @@ def _number(log: Sequence[Event], at: int) -> int:
     turn = whole(place_of(log[at]).turn)
     if turn is not None:
         return turn
-    return 1 + sum(1 for event in log[:at] if kind_of(event) == "turn/start")
+    return 1 + sum(1 for place in range(at) if kind_of(log[place]) == "turn/start")
 
 
 def _open_step(log: Sequence[Event], start: int) -> int | None:
@@ -77,14 +77,15 @@ def _open_step(log: Sequence[Event], start: int) -> int | None:
     step = whole(place_of(log[at]).step)
     if step is not None:
         return step
-    return sum(1 for event in log[start : at + 1] if kind_of(event) == "step/start")
+    return sum(1 for place in range(start, at + 1) if kind_of(log[place]) == "step/start")
 
 
 def _open_calls(log: Sequence[Event], start: int, step: int | None) -> dict[str, tuple[int, int | None]]:
     """Give the unanswered calls since the last step/end: by id, the step and the seq of the tool/call."""
     first = max(start, _last(log, ("step/end",), start)) + 1
     calls: dict[str, tuple[int, int | None]] = {}
-    for event in log[first:]:
+    for at in range(first, len(log)):  # not a slice: a sequence need not have any, a deque has none
+        event = log[at]
         kind = kind_of(event)
         if kind == "assistant/message":
             own = whole(place_of(event).step)

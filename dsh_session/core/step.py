@@ -170,7 +170,7 @@ class Step:
         """
         place = self._require_open()
         finished = finish_of(finish)
-        called = [(call, name, arguments_of(arguments)) for call, name, arguments in calls]
+        called = [_call_of(call) for call in calls]
         content = [] if reasoning is None else [{"type": "reasoning", "text": reasoning}]
         content += blocks_of(text) if text else []
         content += [
@@ -215,6 +215,8 @@ class Step:
                 result; the synthetic result of an interrupted call needs none.
         """
         place = self._require_open()
+        if not isinstance(call, str):
+            raise TypeError(f"a call's id must be a str, not {type(call).__name__}")
         cited = self._pen.state.calls.get(call)
         if cited is None and not (is_error and error is not None and error.get("code") == INTERRUPTED):
             raise RecordError(
@@ -238,3 +240,12 @@ class Step:
         if state.turn != self._turn or state.step != self.number:
             raise RecordError("RECORD_STEP_OVER", f"step {self.number} is over; ask the turn for another")
         return {"turn": self._turn, "step": self.number}
+
+
+def _call_of(call: Any) -> tuple[str, str, str]:
+    """Give a call with its arguments as text."""
+    if not isinstance(call, (tuple, list)) or len(call) != 3:
+        found = f"{len(call)} items" if isinstance(call, (tuple, list)) else type(call).__name__
+        raise TypeError(f"a call must be (id, name, arguments), not {found}")
+    identity, name, arguments = call
+    return identity, name, arguments_of(arguments)

@@ -126,7 +126,7 @@ class SessionStore:
         state = self._state
         if id is None:
             id = self._free_id()  # noqa: A001 (the field's name)
-        elif id in state.entries:
+        elif _is_taken(id, state):
             raise StoreError("SESSION_EXISTS", f"session {id!r} is live already; choose another id")
         fields = _header_fields(meta)
         if fields.get("createdAt") is None:
@@ -136,7 +136,7 @@ class SessionStore:
 
     def _free_id(self) -> str:
         refused: set[str] = set()
-        while (candidate := self._state.new_id()) in self._state.entries:
+        while _is_taken(candidate := self._state.new_id(), self._state):
             if candidate in refused:
                 raise StoreError(
                     "SESSION_EXISTS", f"new_id gives {candidate!r} again and again, and it is taken; give an id"
@@ -225,7 +225,7 @@ class SessionStore:
         """
         self._context.require_open()
         state = self._state
-        if child_session_id is not None and child_session_id in state.entries:
+        if child_session_id is not None and _is_taken(child_session_id, state):
             raise SessionForkError(
                 "SESSION_ALREADY_EXISTS", f"session {child_session_id!r} is live already; choose another id"
             )
@@ -255,6 +255,8 @@ class SessionStore:
         return live
 
     def _entry(self, session: Session) -> Entry:
+        if not isinstance(session, Session):
+            raise TypeError(f"a store takes sessions, not {type(session).__name__}; get(id) gives the live one")
         entry = self._state.entries.get(session.id)
         if entry is None or entry.session is not session:
             raise not_live(session)
@@ -285,6 +287,11 @@ async def _first_failure(outcomes: "list[Any]") -> None:
         failure = outcome.error if isinstance(outcome, _Raised) else next(settled)
         if isinstance(failure, BaseException):
             raise failure
+
+
+def _is_taken(identity: Any, state: StoreState) -> bool:
+    # What is no str cannot be taken, and perhaps not even be looked up; the session refuses it.
+    return isinstance(identity, str) and identity in state.entries
 
 
 def _header_fields(meta: Any) -> dict[str, Any]:

@@ -221,6 +221,21 @@ def test_an_effect_that_wants_to_register_another_while_closing_is_refused() -> 
 # --------------------------------------------------------------------------------------- children, scopes, plugins
 
 
+@pytest.mark.parametrize("awaited", [False, True])
+def test_children_of_children_close_however_many_they_are(*, awaited: bool) -> None:
+    seen = Tally()
+    root = ctx = context()
+    for depth in range(3000):
+        ctx.effect(seen.failing("fails") if depth == 1500 else seen.noting(depth))
+        ctx = ctx.child()
+    ctx.sessions.create("innermost")
+    with pytest.raises(RuntimeError, match="fails"):
+        asyncio.run(root.aclose()) if awaited else root.close()
+    assert seen == [*range(2999, 1500, -1), "fails", *range(1499, -1, -1)]
+    assert ctx.closed
+    assert root.sessions.list() == []
+
+
 def test_a_child_that_was_closed_is_forgotten_by_its_parent() -> None:
     seen = Tally()
     ctx = context()
@@ -324,6 +339,19 @@ def test_a_plugin_may_be_set_up_twice() -> None:
         first.close()
         ctx.sessions.create("b")
         assert seen == ["heard"] * 3
+
+
+def test_a_plugin_that_is_no_plain_function_is_refused_at_once() -> None:
+    async def plugin(own: Context) -> None:
+        own.on("session/created", print)
+
+    with context() as ctx:
+        with pytest.raises(ContextError, match=r"^CONTEXT_ASYNC: a plugin must be a plain function"):
+            ctx.plugin(plugin)
+        wrong: Any = []
+        with pytest.raises(TypeError, match="a plugin must be callable, not list"):
+            ctx.plugin(wrong)
+        assert repr(ctx) == "<Context open, 0 effects>"
 
 
 # ------------------------------------------------------------------------------------------------ closed and in use

@@ -622,3 +622,9 @@ def test_whatever_happens_the_log_is_well_formed(
     cited = [seq for event in said for seq in event.source_event_seqs or []]
     assert len(cited) == len(set(cited))
     assert all(session.events[seq].type == "assistant/chunk" for seq in cited)
+
+
+@pytest.mark.parametrize("wrong", ["tour", None, []])
+def test_a_recorder_wants_a_session_from_the_start(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="a recorder writes to a Session, not to"):
+        Recorder(wrong)

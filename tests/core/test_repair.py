@@ -1,6 +1,7 @@
 """Closing what a crash left open."""
 
 import copy
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -313,3 +314,10 @@ def test_what_is_closed_is_balanced_and_pairs_every_call_of_the_open_step(log: l
         assert sum(closer["type"] == "step/end" for closer in closers) <= 1
     if not check_invariants(log):
         assert check_invariants(closed) == []
+
+
+def test_a_log_may_be_kept_in_a_queue() -> None:
+    unnumbered = [wire_event("turn/start", 0, data={}), wire_event("step/start", 1, data={}), says(2, "a")]
+    for log in ([*OPEN, says(2, "a"), calls(2, "a")], unnumbered):
+        assert interrupted_turn_closers(deque(log)) == interrupted_turn_closers(log)
+        assert len(interrupted_turn_closers(log)) == 3

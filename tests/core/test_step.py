@@ -348,3 +348,19 @@ def test_a_step_inside_a_step_is_refused(session: Session, turn: Turn) -> None:
     with turn.step():
         refused("RECORD_STEP_OPEN", turn.step().__enter__)
     assert [event.type for event in session.events][-2:] == ["step/start", "step/end"]
+
+
+@pytest.mark.parametrize(
+    ("call", "found"), [(("c", "n"), "2 items"), ("abc", "str"), ({"id": "c"}, "dict"), (("c", "n", {}, 1), "4 items")]
+)
+def test_a_call_of_another_shape_is_told_what_a_call_is(session: Session, step: Step, call: Any, found: str) -> None:
+    before = session.seq
+    with pytest.raises(TypeError, match=rf"a call must be \(id, name, arguments\), not {found}$"):
+        step.assistant("Let me look.", calls=[call])
+    assert session.seq == before
+
+
+def test_a_result_wants_the_id_of_its_call_as_text(step: Step) -> None:
+    wrong: Any = []
+    with pytest.raises(TypeError, match="a call's id must be a str, not list"):
+        step.result(wrong, "x")

@@ -1374,3 +1374,30 @@ def test_a_store_says_how_many_sessions_are_live() -> None:
         ctx.sessions.create("a")
         ctx.sessions.create("b")
         assert "2" in repr(ctx.sessions)
+
+
+# ------------------------------------------------------------------------------------------------------- wrong types
+
+
+@pytest.mark.parametrize("wrong", [[], {}, 3, b"s"])
+def test_an_id_that_is_no_text_is_refused_as_such_wherever_it_comes_from(wrong: Any) -> None:
+    with Context(clock=lambda: 0, new_id=lambda: wrong) as ctx:
+        ctx.sessions.create("s")
+        for make in (
+            partial(ctx.sessions.create, wrong),
+            ctx.sessions.create,
+            partial(ctx.sessions.fork, "s", None, wrong),
+        ):
+            with pytest.raises(TypeError, match="a session id must be a str, not"):
+                make()
+        assert [session.id for session in ctx.sessions.list()] == ["s"]
+
+
+@pytest.mark.parametrize("wrong", ["s", None, []])
+def test_what_is_no_session_is_neither_announced_nor_flushed(wrong: Any) -> None:
+    with context() as ctx:
+        ctx.sessions.create("s")
+        with pytest.raises(TypeError, match="a store takes sessions, not"):
+            ctx.sessions.announce(wrong)
+        with pytest.raises(TypeError, match="a store takes sessions, not"):
+            asyncio.run(ctx.sessions.flush(wrong))
