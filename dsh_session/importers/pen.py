@@ -1,6 +1,6 @@
 """What an assembler writes with: the log and its surface, times, and the lines that things come from."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -52,7 +52,8 @@ class Pen:
         self._is_fresh = False
         self._step = 0
         self._in_step = False
-        self._calls: dict[str, int] = {}  # of the open step, by id: the seq of the tool/call
+        # Of the open step, by id: the seq of the tool/call. A plain dict is slow to give its first of many that went.
+        self._calls: OrderedDict[str, int] = OrderedDict()
         self._renamed: dict[str, deque[str]] = {}  # ids that came more than once in one message
         self._balance: dict[int, int] = {}  # by node: calls it opens, or minus one
         self._header: dict[str, Any] | None = None
@@ -79,6 +80,11 @@ class Pen:
     def pending(self) -> tuple[str, ...]:
         """Ids of the calls of the open step that have no result yet."""
         return tuple(self._calls)
+
+    @property
+    def first_pending(self) -> str | None:
+        """The first of `pending`, or None; O(1)."""
+        return next(iter(self._calls), None)
 
     def waits_for(self, call: str) -> bool:
         """Tell whether a call of the open step has no result yet; O(1)."""

@@ -439,3 +439,17 @@ def test_a_change_that_takes_calls_away_is_said() -> None:
     make.at(3, 3000).result("c1", "text")
     make.at(4, 4000).shorten(message, "short")
     assert codes(make) == ["UNBALANCED_EDGE"]
+
+
+def test_the_first_pending_call_is_known_without_going_through_those_that_went() -> None:
+    make = begin()
+    make.prompt("go")
+    calls = [f"c{number}" for number in range(20_000)]
+    make.response([{**CALL, "id": call} for call in calls])
+    found = []
+    while (call := make.first_pending) is not None:
+        assert make.waits_for(call)
+        make.result(call, "done")
+        found.append(call)
+    assert found == calls
+    assert make.pending == ()

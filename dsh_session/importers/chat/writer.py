@@ -112,12 +112,12 @@ class ChatWriter:
         elif message.role == "user":
             kind = self._context_kind(at)
             if kind is None:
-                seq = (make.steering if make.pending else make.prompt)(message.blocks)
+                seq = (make.steering if make.first_pending is not None else make.prompt)(message.blocks)
             else:
                 make.end_step()
                 seq = make.context(message.blocks, kind=kind)
         else:
-            make.end_step() if not make.pending else None
+            make.end_step() if make.first_pending is None else None
             seq = make.context(message.blocks, kind=message.role[:40] or "message")
             if message.role != "system":
                 make.finding("UNKNOWN_ROLE", f"a message with the role {message.role!r:.80} was kept as context")
@@ -147,12 +147,11 @@ class ChatWriter:
     def _answer_calls(self, at: int, calls: Sequence[Mapping[str, Any]], placed: Sequence[Placed]) -> None:
         """Write the results that stand further down, in their order."""
         found = []
-        pending = set(self.make.pending)
         for call in calls:
             waiting = self._waiting.get(call["id"]) if call["id"] in self._asked else None
             while waiting and waiting[0][0] <= at:
                 waiting.popleft()
-            if waiting and call["id"] in pending and self._is_its_own(at, waiting[0][0], call["id"]):
+            if waiting and self.make.waits_for(call["id"]) and self._is_its_own(at, waiting[0][0], call["id"]):
                 found.append(waiting.popleft())
         for place, number in sorted(found):
             self._moved.add((place, number))
@@ -168,10 +167,9 @@ class ChatWriter:
         return bisect_right(asked, at) == bisect_left(asked, place)
 
     def _result(self, answer: Answer) -> int:
-        pending = self.make.pending
-        call_id = answer.call_id
-        if not call_id and pending:
-            call_id = pending[0]
+        call_id, first = answer.call_id, self.make.first_pending
+        if not call_id and first is not None:
+            call_id = first
             self.make.finding("PAIRED_IN_ORDER", "a result names no call; it was given to the first one that waits")
         error = {"name": answer.name or "ToolError", "code": "error"} if answer.is_error else None
         return self.make.result(call_id, answer.content, is_error=answer.is_error, error=error, meta=answer.meta)

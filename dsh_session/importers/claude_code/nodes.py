@@ -45,11 +45,7 @@ class Node:
 
     def release(self) -> None:
         """Let go of everything: nobody asks for it any more."""
-        for entry in self.entries:
-            entry.node = None
-        for entry in self.attached:
-            entry.node = None
-        self.entries = self.attached = []
+        self.release_lines()
         self.parent = None
 
     def release_lines(self) -> None:

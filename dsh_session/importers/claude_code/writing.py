@@ -1,6 +1,5 @@
 """One path through the tree, written as a session."""
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -67,8 +66,6 @@ class Writer:
         self._todos: dict[str, Any] = {}
         self._model: str | None = None
         self._hooks: int = 0 if parent is None else parent._hooks
-        self._waiting: deque[str] = deque()
-        self._waiting_in: tuple[int | None, int | None] = None, None
         self._is_settled = False
         self._has_met_limit = False
         self._failure: dict[str, Any] | None = None
@@ -102,7 +99,7 @@ class Writer:
 
     def finish(self) -> None:
         """End the turn that the log ends in."""
-        self._end_turn(interrupted=bool(self.make.pending))
+        self._end_turn(interrupted=self.make.first_pending is not None)
         self.places.end = self.make.last + 1
 
     # -------------------------------------------------------------------------------------------------------- forks
@@ -223,7 +220,7 @@ class Writer:
                     todos = {**(todos or {}), **taken.todos}
             make.at([entry.number for entry in entries], first.time)
         seq = make.response(blocks, provenance={"provider": PROVIDER, "model": model}, usage=counts_of(cost))
-        is_settled = not make.pending
+        is_settled = make.first_pending is None
         self._left.add_all(entries, seq)
         if self.kept:
             self._seqs.update((entry, seq) for entry in entries if entry in self.kept)
@@ -273,18 +270,12 @@ class Writer:
 
     def _first_that_waits(self, entry: Entry) -> str:
         """Give the call that a result without an id answers: they come in the order of the calls."""
-        make = self.make
-        if self._waiting_in != (make.turn, make.step):
-            self._waiting_in = make.turn, make.step
-            self._waiting = deque(make.pending)
-        waiting = self._waiting
-        while waiting and not make.waits_for(waiting[0]):
-            waiting.popleft()
-        if not waiting:
+        first = self.make.first_pending
+        if first is None:
             return ""
         told = f"line {entry.number}: a result names no call; it was given to the first one that waits"
-        make.finding("RESULT_WITHOUT_ID", told)
-        return waiting[0]
+        self.make.finding("RESULT_WITHOUT_ID", told)
+        return first
 
     def _write_todos(self, given: Any) -> None:
         todos = python((mapping(given) or {}).get("todos"))

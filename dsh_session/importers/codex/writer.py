@@ -276,7 +276,7 @@ class RolloutWriter(PathWriter[Record]):
             plan = plan_of(record.data)
             if plan is not None:
                 make.todo(plan)
-        if record.type in UNANSWERED and not self.ahead.is_answered(call) and call in make.pending:
+        if record.type in UNANSWERED and not self.ahead.is_answered(call) and make.waits_for(call):
             result = record.data.get("result")
             content = [] if result in (None, "") else [{"type": "image", "data": result, "mimeType": "image/png"}]
             make.result(call, content)
@@ -295,10 +295,11 @@ class RolloutWriter(PathWriter[Record]):
     def _call_for(self, record: Record) -> str:
         """Give the call that an output answers; one that names none answers the first that waits."""
         call = _answered(record)
-        if call or not self.make.pending:
+        first = self.make.first_pending
+        if call or first is None:
             return call
         self.make.finding("OUTPUT_WITHOUT_ID", "an output names no call; it was taken for that of the first open call")
-        return self.make.pending[0]
+        return first
 
     # ------------------------------------------------------------------------------------------ things out of order
 

@@ -218,7 +218,7 @@ class TrackWriter:
             return self._make.context(blocks, kind="summary")
         if message.get("tool_call_id"):
             return self._make.context(blocks, kind="tool-content")
-        return (self._make.steering if self._make.pending else self._make.prompt)(blocks)
+        return (self._make.steering if self._make.first_pending is not None else self._make.prompt)(blocks)
 
     def _know(self, message: dict[str, Any], key: str, seq: int) -> None:
         self._seqs[key] = seq
@@ -246,7 +246,7 @@ class TrackWriter:
         for answer in taken.answers:  # of tools that the provider ran itself
             make.result(answer.call_id, answer.content, is_error=answer.is_error)
         for block in taken.blocks:
-            if block.get("type") == "tool-call" and block["id"] in make.pending:
+            if block.get("type") == "tool-call" and make.waits_for(block["id"]):
                 self._answer_call(block["id"], after)
         return seq
 

@@ -110,7 +110,7 @@ class FirstGeneration(Writer):
             seq = self.make.response(content.blocks, provenance=self.route, usage=usage)
             self.view.answered(seq, [])
         elif source == "user":
-            write = self.make.steering if self.make.pending else self.make.prompt
+            write = self.make.steering if self.make.first_pending is not None else self.make.prompt
             seq = write(content.blocks)
         else:
             seq = self.make.context(content.blocks, kind=text_from(source) or "message")
@@ -156,7 +156,7 @@ class FirstGeneration(Writer):
             if place < at or self._apart[at + 1] < place:
                 self.moved(result, written[-1])
         for call_id, part in calls.items():
-            if call_id in make.pending and part.event.get("action") in _WITHOUT_ANSWER:
+            if make.waits_for(call_id) and part.event.get("action") in _WITHOUT_ANSWER:
                 self.at(part)
                 written.append(make.result(call_id, [], meta={"synthetic": True}))
                 make.finding(

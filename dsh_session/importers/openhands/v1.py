@@ -119,7 +119,7 @@ class SecondGeneration(Writer):
             for key, value in aside:
                 self.make.side(key, value, seq=seq)
         elif source == "user" or (source is None and message.get("role") == "user"):
-            write = self.make.steering if self.make.pending else self.make.prompt
+            write = self.make.steering if self.make.first_pending is not None else self.make.prompt
             seq = write([*content.blocks, *extended])
         else:
             seq = self.make.context([*content.blocks, *extended], kind=text_from(source) or "message")

@@ -173,7 +173,7 @@ class EntryWriter(PathWriter[Entry]):
         make = self.make
         if make.turn is None or self._stop != "toolUse":
             return False
-        if make.pending:
+        if make.first_pending is not None:
             return True
         typed = moment(message.get("timestamp"))
         return typed is not None and self._result_time is not None and typed <= self._result_time
