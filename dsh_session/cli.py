@@ -42,6 +42,7 @@ _NO_LOG = (
     "OpenHands, Inspect AI, SWE-agent and plain lists of messages are recognised by what they hold"
 )
 _HINTS = {
+    "IMPORT_FOLDER": "dsh-session list FOLDER finds the logs in it",
     "JSONL_NO_HEADER": _NO_LOG,
     "JSONL_BAD_HEADER": _NO_LOG,
     "JSONL_CORRUPT": "repair that line, or cut the file before it",

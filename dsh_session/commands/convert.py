@@ -19,6 +19,7 @@ from dsh_session.views.escape import cut, one_line
 _SHOWN: Final = 10  # findings that are printed one by one
 _TABLES: Final = (".csv", ".parquet")
 _HINTS: Final = {
+    "IMPORT_FOLDER": "dsh-session list FOLDER finds the logs in it",
     "IMPORT_UNKNOWN": "--format NAME reads it as one of these; dsh-session list FOLDER finds logs",
     "IMPORT_NO_SUCH_FORMAT": "without --format the log itself tells",
     "IMPORT_OPTION": "docs/importers.md lists the options of each format",
